@@ -1,0 +1,60 @@
+# make lab: work through the notebooks.  make test: run every test.  make help: the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Say for example PIP_ARGS=--index-url=… to choose a build of PyTorch.
+PIP_ARGS ?=
+# Handed on to JupyterLab, pytest or the benchmark: make lab ARGS=--no-browser
+ARGS ?=
+# No questions about news, no look for updates: the course works without a network.
+QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+# nbgrader calls its tools by name.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+CPUS := $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+
+.PHONY: help install lab test browser bench build bundle lock clean
+
+help:
+	@echo "make lab     set up and open JupyterLab on notebooks/   (ARGS=--no-browser on servers)"
+	@echo "make test    set up and run every test"
+	@echo "make build   make all notebooks from their sources"
+	@echo "make bundle  pack the learners' zip"
+	@echo "make bench   measure grading beside stock nbgrader"
+	@echo "make lock    write down the versions that are installed now"
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11 …"; exit 1; }
+	@test -x $(BIN)/python || { echo "Making $(VENV)"; $(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; }
+	@echo "Installing the course and what it needs into $(VENV)"
+	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c requirements.lock $(PIP_ARGS) -e ".[test]"
+	@touch $@
+
+lab: install
+	cd notebooks && ../$(BIN)/jupyter lab --ip=127.0.0.1 $(QUIET) $(AS_ROOT) $(ARGS)
+
+test: install browser
+	$(BIN)/python -m pytest -n $(CPUS) --dist loadfile --nbval-lax tests solutions $(ARGS)
+
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "The browser tests need Chromium: installing it"; \
+	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q chromium; }
+
+bench: install
+	$(BIN)/python benchmarks/grading.py $(ARGS)
+
+build: install
+	$(BIN)/course build
+
+bundle: install
+	$(BIN)/course bundle
+
+# Local build tags of PyTorch (+cpu) are left out, so that everyone can choose a build.
+lock:
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' > requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist grades *.egg-info
