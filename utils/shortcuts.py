@@ -1,0 +1,167 @@
+"""Notice, while learners' code runs, PyTorch functions that an exercise asks them to build by hand.
+
+What runs is watched, not the text: an alias is found, and a shortcut in a comment or in a comparison that is never called
+is not.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.overrides import TorchFunctionMode
+
+# Family → names of the functions in it, as PyTorch dispatches them (without module and overload).
+FUNCTIONS: dict[str, frozenset[str]] = {
+    "softmax": frozenset(
+        [
+            "softmax",
+            "_softmax",
+            "special_softmax",
+            "log_softmax",
+            "_log_softmax",
+            "special_log_softmax",
+            "_safe_softmax",
+            "softmin",
+            "gumbel_softmax",
+            "_sparse_softmax",
+            "_sparse_log_softmax",
+            "masked_softmax",
+            "_masked_softmax",
+            "cross_entropy",
+            "cross_entropy_loss",
+            "adaptive_log_softmax_with_loss",
+        ]
+    ),
+    "attention": frozenset(
+        [
+            "scaled_dot_product_attention",
+            "multi_head_attention_forward",
+            "_native_multi_head_attention",
+            "_scaled_dot_product_attention_math",
+            "_scaled_dot_product_flash_attention",
+            "_scaled_dot_product_flash_attention_for_cpu",
+            "_scaled_dot_product_efficient_attention",
+            "_scaled_dot_product_fused_attention_overrideable",
+            "_transformer_encoder_layer_fwd",
+            "flex_attention",
+        ]
+    ),
+    "recurrent": frozenset(
+        [
+            "rnn_tanh",
+            "rnn_relu",
+            "lstm",
+            "gru",
+            "rnn_tanh_cell",
+            "rnn_relu_cell",
+            "lstm_cell",
+            "gru_cell",
+            "_thnn_fused_lstm_cell",
+            "_thnn_fused_gru_cell",
+            "quantized_lstm",
+            "mkldnn_rnn_layer",
+        ]
+    ),
+    "norm": frozenset(
+        [
+            "layer_norm",
+            "native_layer_norm",
+            "batch_norm",
+            "group_norm",
+            "instance_norm",
+            "rms_norm",
+            "native_batch_norm",
+            "native_group_norm",
+            "local_response_norm",
+        ]
+    ),
+    "transformer": frozenset(["_transformer_encoder_layer_fwd"]),
+    "cross_entropy": frozenset(["cross_entropy", "cross_entropy_loss"]),
+}
+
+# Family → module classes whose forward pass counts as well (also through a subclass).
+MODULES: dict[str, tuple[type[nn.Module], ...]] = {
+    "softmax": (nn.Softmax, nn.LogSoftmax, nn.Softmin, nn.Softmax2d),
+    "attention": (nn.MultiheadAttention,),
+    "recurrent": (nn.RNNBase, nn.RNNCellBase),
+    "norm": (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._NormBase),
+    "transformer": (
+        nn.Transformer,
+        nn.TransformerEncoder,
+        nn.TransformerDecoder,
+        nn.TransformerEncoderLayer,
+        nn.TransformerDecoderLayer,
+    ),
+    "cross_entropy": (nn.CrossEntropyLoss,),
+}
+
+# Every name that a watch can report.
+ALL_NAMES = frozenset().union(*FUNCTIONS.values(), (f"nn.{cls.__name__}" for kind in MODULES.values() for cls in kind))
+
+_allowed: ContextVar[bool] = ContextVar("shortcuts_allowed", default=False)
+
+
+@contextmanager
+def shortcuts_allowed() -> Any:
+    """Let the course's own ready-made pieces use what learners have to build."""
+    token = _allowed.set(True)
+    try:
+        yield
+    finally:
+        _allowed.reset(token)
+
+
+class ShortcutWatch(TorchFunctionMode):
+    """Record in `found` every function and module of the given families that runs inside the `with` block."""
+
+    def __init__(self, families: Iterable[str]) -> None:
+        super().__init__()
+        families = tuple(families)
+        self.names = frozenset().union(*(FUNCTIONS[family] for family in families))
+        self.classes = tuple(cls for family in families for cls in MODULES[family])
+        self.found: list[str] = []
+        self._hook = None
+
+    def _note(self, name: str) -> None:
+        if not _allowed.get() and name not in self.found:
+            self.found.append(name)
+
+    def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        name = getattr(func, "__name__", "").split(".")[0]
+        if name in self.names:
+            self._note(name)
+        return func(*args, **(kwargs or {}))
+
+    def _before_forward(self, module: nn.Module, _inputs: Any) -> None:
+        if isinstance(module, self.classes):
+            built_in = next(cls for cls in self.classes if isinstance(module, cls))
+            self._note(f"nn.{built_in.__name__}")
+
+    def __enter__(self) -> "ShortcutWatch":
+        if self.classes:
+            self._hook = register_module_forward_pre_hook(self._before_forward)
+        return super().__enter__()
+
+    def __exit__(self, *exc_info: Any) -> None:
+        if self._hook is not None:
+            self._hook.remove()
+        super().__exit__(*exc_info)
+
+
+def family_in_words(family: str) -> str:
+    """Say which built-in pieces a family stands for."""
+    return {
+        "softmax": "PyTorch's softmax and log-softmax",
+        "attention": "PyTorch's attention (F.scaled_dot_product_attention, nn.MultiheadAttention)",
+        "recurrent": "PyTorch's recurrent layers and cells",
+        "norm": "PyTorch's norm layers",
+        "transformer": "PyTorch's Transformer layers",
+        "cross_entropy": "PyTorch's cross-entropy",
+    }[family]
+
+
+assert torch.softmax.__name__ in FUNCTIONS["softmax"]  # names are matched, so a renaming in PyTorch has to be noticed
