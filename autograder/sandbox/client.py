@@ -1,0 +1,289 @@
+"""The grader's side of the sandbox: start the warm process, get workers from it, talk to them with deadlines."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+from autograder.sandbox import wire
+from autograder.sandbox.isolation import Layers
+from utils.execution import LearnerError
+from utils.shortcuts import ALL_NAMES
+from utils.student import Student
+
+START_SECONDS = 120  # importing PyTorch from a cold disk takes its time
+
+
+class IsolationMissing(Exception):
+    """This machine can't build the walls that were asked for; the text says which, and what to do."""
+
+
+class WorkerLost(Exception):
+    """A worker ended, hung, or sent what isn't an answer. `status` is the exercise's: "timeout" or "error"."""
+
+    def __init__(self, status: str, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class WorkerHandle:
+    """One worker: a fork of the warm process that runs one submission."""
+
+    def __init__(self, warm: "WarmConnection", pid: int, sock: socket.socket) -> None:
+        self._warm, self._pid, self._sock = warm, pid, sock
+        self.deadline: float | None = None  # time.monotonic() until which all requests together may last
+
+    def request(self, operation: str, fields: dict, seconds: float = 10) -> dict:
+        """Ask for one operation; LearnerError where the learner's code raised, WorkerLost where no answer comes."""
+        until = time.monotonic() + seconds
+        if self.deadline is not None:
+            until = min(until, self.deadline)
+        reader = _DeadlineSocket(self._sock, until)
+        try:
+            wire.send(reader, {"operation": operation, "fields": fields})
+            reply = wire.receive(reader)
+        except TimeoutError:
+            raise WorkerLost("timeout", "the code did not finish in time") from None
+        except (EOFError, ConnectionError, BrokenPipeError):
+            raise WorkerLost(
+                "error", "the code ended the process it ran in (sys.exit, a crash, or too much memory)"
+            ) from None
+        except wire.WireError as error:
+            raise WorkerLost("error", f"what the code returned can't be read: {error}") from None
+        return _checked_reply(operation, fields, reply)
+
+    def close(self) -> None:
+        """End the worker and everything it started."""
+        self._sock.close()
+        self._warm.end(self._pid)
+
+
+class _DeadlineSocket:
+    """A socket whose reads and writes all have to end by one moment."""
+
+    def __init__(self, sock: socket.socket, until: float) -> None:
+        self._sock, self._until = sock, until
+
+    def _arm(self) -> None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._sock.settimeout(left)
+
+    def sendall(self, data: bytes) -> None:
+        self._arm()
+        self._sock.sendall(data)
+
+    def recv_into(self, buffer: memoryview) -> int:
+        self._arm()
+        return self._sock.recv_into(buffer)
+
+
+def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
+    """Accept a reply only if it has the form that its request asks for; nothing else about it is trusted."""
+    damaged = WorkerLost("error", "what the code returned isn't an answer")
+    if not isinstance(reply, dict):
+        raise damaged
+    if "error" in reply:
+        error = reply["error"]
+        if not isinstance(error, dict):
+            raise damaged
+        bases = error.get("bases")
+        line, cell = error.get("line"), error.get("cell")
+        raise LearnerError(
+            str(error.get("type_name"))[:80],
+            str(error.get("message"))[:2000],
+            [str(name)[:80] for name in bases[:20]] if isinstance(bases, list) else [],
+            line if isinstance(line, int) and 0 < line < 100_000 else None,
+            cell[:80] if isinstance(cell, str) else None,
+        )
+    value = reply.get("ok")
+    if not isinstance(value, dict):
+        raise damaged
+    if operation in ("call", "attribute", "host"):
+        tensors = _count_tensors(value.get("value"))
+        differentiable, graph = value.get("differentiable"), value.get("graph")
+        fits = isinstance(differentiable, list) and len(differentiable) == tensors and "value" in value
+        if not fits or not (graph is None or isinstance(graph, int)):
+            raise damaged
+        value["changed"] = [i for i in _a_list(value.get("changed")) if isinstance(i, int)][:100]
+        # Names are shown to learners, so only those that we know: any other could carry hidden inputs out.
+        value["shortcuts"] = [name for name in _a_list(value.get("shortcuts")) if name in list(ALL_NAMES)][:20]
+    elif operation == "backward" and not isinstance(value.get("value"), list):
+        raise damaged
+    elif operation == "has" and not isinstance(value.get("value"), bool):
+        raise damaged
+    return value
+
+
+def _a_list(value: Any) -> list:
+    return value if isinstance(value, list) else []
+
+
+def _count_tensors(tree: Any) -> int:
+    import torch
+
+    if isinstance(tree, torch.Tensor):
+        return 1
+    if isinstance(tree, dict):
+        return sum(map(_count_tensors, tree.values()))
+    return sum(map(_count_tensors, tree)) if isinstance(tree, (list, tuple)) else 0
+
+
+class RemoteStudent(Student):
+    """A student whose code runs in a worker: calls, gradients and errors cross as plain values."""
+
+    def __init__(self, worker: WorkerHandle, shortcuts: tuple[str, ...] = ()) -> None:
+        self.worker = worker
+        super().__init__(worker.request, shortcuts)
+
+
+class WarmConnection:
+    """A connection to the warm process: gets workers from it and ends them."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+
+    def _ask(self, request: dict, fd: int | None = None) -> dict:
+        data = json.dumps(request).encode()
+        socket.send_fds(self._control, [data], [] if fd is None else [fd])
+        answer = self._control.recv(1 << 16)
+        if not answer:
+            raise RuntimeError("the warm process has ended")
+        return json.loads(answer)
+
+    def worker(self) -> WorkerHandle:
+        """Fork a worker."""
+        ours, theirs = socket.socketpair()
+        try:
+            reply = self._ask({"operation": "fork"}, theirs.fileno())
+        finally:
+            theirs.close()
+        if "pid" not in reply:
+            ours.close()
+            raise RuntimeError(reply.get("problem", "no worker could be started"))
+        return WorkerHandle(self, reply["pid"], ours)
+
+    def end(self, pid: int) -> None:
+        """Kill a worker and reap it."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._ask({"operation": "end", "pid": pid})
+
+    def close(self) -> None:
+        """Hang up."""
+        self._control.close()
+
+
+class WarmClient(WarmConnection):
+    """Starts the warm process, and is the connection that it lives as long as."""
+
+    def __init__(self, isolation: str = "auto") -> None:
+        if isolation not in ("auto", "strict", "none"):
+            raise ValueError(f"isolation is auto, strict or none, not {isolation!r}")
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        super().__init__(ours)
+        self._mount_point = tempfile.mkdtemp(prefix="course-root-")
+        os.chmod(self._mount_point, 0o755)
+        command = [sys.executable, "-I", "-m", "autograder.sandbox.warm"]
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name in ("HOME", "PATH", "LANG", "TMPDIR", "MPLCONFIGDIR")
+        }
+        environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [*command, str(theirs.fileno()), self._mount_point, "0" if isolation == "none" else "1"],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd="/",
+        )
+        theirs.close()
+        self._isolation = isolation
+        self._ready: dict | None = None
+
+    def wait_until_ready(self) -> "WarmClient":
+        """Wait for the warm process; IsolationMissing where the walls that were asked for don't stand."""
+        if self._ready is not None:
+            return self
+        self._control.settimeout(START_SECONDS)
+        try:
+            data = self._control.recv(1 << 16)
+        except TimeoutError:
+            data = b""
+        if not data:
+            self._process.kill()
+            _out, errors = self._process.communicate()
+            raise RuntimeError(f"the warm process did not start:\n{errors.decode(errors='replace')[-2000:]}")
+        self._ready = json.loads(data)
+        missing = self.layers.missing()
+        reasons = "; ".join(f"{name}: {self._ready['reasons'].get(name, 'missing')}" for name in missing)
+        if self._isolation == "strict" and missing:
+            self.close()
+            raise IsolationMissing(f"strict isolation isn't possible here ({reasons}). `course doctor` says more.")
+        if (
+            self._isolation == "auto"
+            and not self.layers.namespaces
+            and not (self.layers.landlock and self.layers.seccomp)
+        ):
+            self.close()
+            raise IsolationMissing(
+                f"this machine can't isolate learners' code ({reasons}). Only for notebooks that you trust: --isolation none"
+            )
+        return self
+
+    @property
+    def layers(self) -> Layers:
+        """Which walls stand around workers."""
+        return Layers(**self._ready["layers"])
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why walls are missing, by their names."""
+        return dict(self._ready["reasons"])
+
+    def isolation(self) -> str:
+        """Say in one word how isolated workers are: strict, partial (with what is missing) or none."""
+        self.wait_until_ready()
+        if self._isolation == "none":
+            return "none"
+        missing = self.layers.missing()
+        return "strict" if not missing else f"partial (without {', '.join(missing)})"
+
+    def worker(self) -> WorkerHandle:
+        """Fork a worker."""
+        self.wait_until_ready()
+        return super().worker()
+
+    def connect(self) -> WarmConnection:
+        """Open a further connection, for another grader process."""
+        self.wait_until_ready()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ask({"operation": "connect"}, theirs.fileno())
+        theirs.close()
+        return WarmConnection(ours)
+
+    def close(self) -> None:
+        """End the warm process and all its workers."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        self._process.kill()
+        self._process.wait()
+        if self._process.stderr:
+            self._process.stderr.close()
+        with contextlib.suppress(OSError):
+            os.rmdir(self._mount_point)
+
+    def __enter__(self) -> "WarmClient":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()

@@ -1,0 +1,206 @@
+"""The warm process: it has imported PyTorch once, and forks a worker whenever the grader asks for one.
+
+It starts from a clean interpreter that never sees a hidden test, runs no learner's code, and can't be reached from a
+worker. Run as `python -I -m autograder.sandbox.warm CONTROL_FD MOUNT_POINT ISOLATE`.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+
+from autograder.sandbox import isolation, kernel, landlock, seccomp, worker
+from autograder.sandbox.isolation import Layers, Limits
+
+MESSAGE_BYTES = 1 << 16
+
+
+def preload() -> None:
+    """Import what notebooks import, and let PyTorch set itself up on one thread."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot
+    import numpy as np  # noqa: F401
+    import torch
+    import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it (and sympy): half a second
+
+    from utils import quiet
+
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    for dtype in (torch.float32, torch.float64):  # no backward pass: it would start threads, which don't survive a fork
+        some = torch.ones(4, 4, dtype=dtype)
+        torch.softmax(some @ some, -1).sum().item()
+    quiet.turn_on()
+
+
+class WarmProcess:
+    """Forks workers, and kills and reaps them on request."""
+
+    def __init__(self, control: socket.socket, mount_point: str, isolate: bool) -> None:
+        self.control = control
+        self.graders = selectors.DefaultSelector()
+        self.limits = Limits()
+        self.reasons: dict[str, str] = {}
+        self.filter_code = b""
+        self.workers: dict[int, str | None] = {}  # process id → scratch folder to remove
+        preload()
+        os.environ.clear()  # after the imports, some of which look for caches in the user's home
+        self.layers = self._build_walls(mount_point) if isolate else Layers(False, False, False, True)
+        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.layers.namespaces else None
+        gc.collect()
+        gc.freeze()  # a collection in a child would touch, and so copy, every page
+
+    def _build_walls(self, mount_point: str) -> Layers:
+        """Raise what can be raised here; what can't is left out, with the reason."""
+        standing = {"namespaces": False, "landlock": landlock.version() > 0, "seccomp": False}
+        if not standing["landlock"]:
+            self.reasons["landlock"] = "this kernel has no Landlock (Linux 5.13 or newer, with lsm=landlock)"
+        try:
+            self.filter_code = seccomp.program()
+            standing["seccomp"] = self._in_a_child(lambda: self._try_seccomp())
+        except OSError as error:
+            self.reasons["seccomp"] = str(error)
+        try:
+            if not self._in_a_child(lambda: isolation.enter_private_root(mount_point)):
+                raise OSError("user or mount namespaces are not allowed here")
+            isolation.enter_private_root(mount_point)
+            _go_on_in_a_child()
+            standing["namespaces"] = True
+        except OSError as error:
+            self.reasons["namespaces"] = str(error)
+        return Layers(**standing)
+
+    def _try_seccomp(self) -> None:
+        kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
+        seccomp.install(self.filter_code)
+
+    def _in_a_child(self, attempt: Callable[[], None]) -> bool:
+        """Try something in a fork first: half a sandbox can't be taken back."""
+        pid = os.fork()
+        if pid == 0:
+            try:
+                attempt()
+                os._exit(0)
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    os.write(2, f"{error}\n".encode())
+                os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    def serve(self) -> None:
+        """Answer graders until the first of them hangs up."""
+        self._reply(self.control, {"layers": vars(self.layers), "reasons": self.reasons})
+        self.graders.register(self.control, selectors.EVENT_READ)
+        while True:
+            for key, _events in self.graders.select():
+                grader = key.fileobj
+                data, fds, _flags, _address = socket.recv_fds(grader, MESSAGE_BYTES, 1)
+                if data:
+                    self._reply(grader, self._answer(json.loads(data), fds))
+                    continue
+                self.graders.unregister(grader)
+                grader.close()
+                if grader is self.control:
+                    for pid in list(self.workers):
+                        self._end(pid)
+                    return
+
+    def _answer(self, request: dict, fds: list[int]) -> dict:
+        match request["operation"]:
+            case "fork":
+                return self._fork(fds[0])
+            case "connect":  # another grader process on the same warm process
+                self.graders.register(socket.socket(fileno=fds[0]), selectors.EVENT_READ)
+            case "end":
+                self._end(request["pid"])
+        return {}
+
+    @staticmethod
+    def _reply(grader: socket.socket, message: dict) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            grader.send(json.dumps(message).encode())
+
+    def _fork(self, fd: int) -> dict:
+        scratch = None if self.layers.namespaces else tempfile.mkdtemp(prefix="course-worker-")
+        try:
+            if self.layers.namespaces:
+                kernel.unshare(kernel.CLONE_NEWPID)
+            pid = os.fork()
+        except OSError as error:
+            os.close(fd)
+            return {"problem": f"no worker could be started: {error}"}
+        if pid == 0:
+            self._become_worker(fd, scratch or isolation.SCRATCH)
+        if self.own_pids is not None:
+            kernel.set_namespace(self.own_pids, kernel.CLONE_NEWPID)  # else the next fork would join the same namespace
+        os.close(fd)
+        self.workers[pid] = scratch
+        return {"pid": pid}
+
+    def _become_worker(self, fd: int, scratch: str) -> None:
+        status = 70
+        log = os.dup(2)
+        try:
+            for key in list(self.graders.get_map().values()):
+                key.fileobj.close()
+            self.graders.close()
+            sock = socket.socket(fileno=fd)
+            if self.own_pids is not None:
+                os.close(self.own_pids)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.environ.clear()
+            os.environ.update(HOME=scratch, TMPDIR=scratch, MPLCONFIGDIR=scratch, LANG="C.UTF-8", PATH="/nowhere")
+            tempfile.tempdir = None
+            os.chdir("/" if self.layers.namespaces else scratch)
+            worker.silence()
+            try:
+                isolation.isolate_worker(self.layers, self.limits, self.filter_code)
+            except OSError as error:  # no walls, no worker
+                os.write(log, f"a worker could not be isolated: {error}\n".encode())
+                return
+            os.close(log)
+            worker.serve(sock)
+            status = 0
+        except Exception as error:
+            with contextlib.suppress(OSError):
+                os.write(log, f"a worker failed: {type(error).__name__}: {error}\n".encode())
+        finally:
+            os._exit(status)
+
+    def _end(self, pid: int) -> None:
+        """Kill a worker (as the first process of its namespace it takes all others with it) and reap it."""
+        if pid in self.workers:
+            scratch = self.workers.pop(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+            if scratch is not None:
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _go_on_in_a_child() -> None:
+    """Go on as the first process of the new PID namespace; the old process only waits for it."""
+    pid = os.fork()
+    if pid:
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 0xFF)
+    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main(control_fd: int, mount_point: str, isolate: bool) -> None:
+    """Start, report what stands, and serve."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
+    WarmProcess(socket.socket(fileno=control_fd), mount_point, isolate).serve()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3] == "1")
