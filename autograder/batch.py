@@ -1,0 +1,99 @@
+"""Grade many submissions on several processes; one that crashes its grader costs itself alone."""
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+
+from autograder.grader import Grader
+from autograder.results import SubmissionResult
+from autograder.sandbox.client import WarmClient, WarmConnection
+from autograder.submissions import Submission
+
+# A fork shares PyTorch's memory; no thread runs in this process when graders are forked.
+_processes = multiprocessing.get_context("fork")
+
+
+@dataclass
+class _GraderProcess:
+    process: ForkProcess
+    pipe: Connection
+    position: int | None = None  # of the submission that it is at
+
+
+def default_jobs() -> int:
+    """Give how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def grade_all(
+    submissions: list[Submission], secret: str, warm: WarmClient, jobs: int
+) -> Iterator[tuple[int, SubmissionResult]]:
+    """Grade submissions side by side; yields each one's position and result as soon as it is there."""
+    waiting = list(range(len(submissions)))[::-1]
+    graders: list[_GraderProcess] = []
+    try:
+        for _ in range(max(1, min(jobs, len(submissions)))):
+            graders.append(_start(submissions, secret, warm))
+        for grader in graders:
+            _hand_on(grader, waiting)
+        while busy := [grader for grader in graders if grader.position is not None]:
+            ready = wait([grader.pipe for grader in busy])
+            for grader in [grader for grader in busy if grader.pipe in ready]:
+                position = grader.position
+                try:
+                    result = grader.pipe.recv()
+                except (EOFError, OSError):
+                    result = _crashed(submissions[position])
+                    grader.process.join()
+                    graders[graders.index(grader)] = grader = _start(submissions, secret, warm)
+                yield position, result
+                _hand_on(grader, waiting)
+    finally:
+        for grader in graders:
+            grader.pipe.close()
+        for grader in graders:
+            grader.process.join(timeout=5)
+            grader.process.kill()
+
+
+def _crashed(submission: Submission) -> SubmissionResult:
+    text = "Grading this notebook crashed the grader, so it has no score yet. The other submissions were graded."
+    return SubmissionResult(submission.student, "", submission.path, error=text)
+
+
+def _start(submissions: list[Submission], secret: str, warm: WarmClient) -> _GraderProcess:
+    ours, theirs = _processes.Pipe()
+    connection = warm.connect()
+    process = _processes.Process(target=_work, args=(theirs, ours, connection, submissions, secret), daemon=True)
+    process.start()
+    theirs.close()
+    connection.close()
+    return _GraderProcess(process, ours)
+
+
+def _hand_on(grader: _GraderProcess, waiting: list[int]) -> None:
+    grader.position = waiting.pop() if waiting else None
+    if grader.position is not None:
+        grader.pipe.send(grader.position)
+
+
+def _work(
+    pipe: Connection, other_end: Connection, warm: WarmConnection, submissions: list[Submission], secret: str
+) -> None:
+    other_end.close()
+    grader = Grader(secret, warm=warm)
+    while True:
+        try:
+            position = pipe.recv()
+        except EOFError:
+            return
+        submission = submissions[position]
+        try:
+            result = grader.grade(submission)
+        except Exception as error:  # a fault of ours must not cost the rest of the batch
+            text = f"The grader failed at this notebook ({type(error).__name__}: {error}). The others were graded."
+            result = SubmissionResult(submission.student, "", submission.path, error=text)
+        pipe.send(result)

@@ -1,0 +1,251 @@
+"""`course`: the command line."""
+
+import json
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+app = typer.Typer(
+    help="From RNNs to BERT: build the notebooks, grade what learners hand in.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+console = Console()
+errors = Console(stderr=True)
+
+
+class Isolation(StrEnum):
+    """How strongly learners' code is walled in."""
+
+    auto = "auto"
+    strict = "strict"
+    none = "none"
+
+
+Chapters = Annotated[list[str] | None, typer.Argument(help="Chapters, by id or number (02). All, if none is named.")]
+IsolationOption = Annotated[
+    Isolation,
+    typer.Option(
+        help="auto: as strong as this machine can, refused where it can't; strict: everything; none: no walls."
+    ),
+]
+
+
+def _wrong_call(text: str) -> typer.Exit:
+    errors.print(f"[bold red]error:[/] {text}", highlight=False, soft_wrap=True)
+    return typer.Exit(2)
+
+
+def _progress() -> Progress:
+    """Make a progress bar that draws itself when something advances: no thread of its own, since graders are forked."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=errors, auto_refresh=False)
+
+
+def _chosen_chapters(names: list[str] | None) -> list:
+    from utils.catalogue import find_chapter, written_chapters
+
+    if not names:
+        return list(written_chapters())
+    try:
+        chosen = [find_chapter(name) for name in names]
+    except KeyError as error:
+        raise _wrong_call(error.args[0]) from None
+    for chapter in chosen:
+        if not chapter.exercises:
+            raise _wrong_call(f"chapter {chapter.id} is not in this edition yet")
+    return chosen
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine can do: versions, strength of isolation, missing pieces, and what to do about each."""
+    from autograder.doctor import examine_machine
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    worst = 0
+    for finding in examine_machine():
+        mark = {"good": "[green]✓[/]", "missing": "[yellow]![/]", "bad": "[red]✗[/]"}[finding.state]
+        table.add_row(mark, finding.what, finding.found + (f"\n[dim]{finding.remedy}[/]" if finding.remedy else ""))
+        worst = max(worst, finding.state == "bad")
+    console.print(table)
+    raise typer.Exit(worst)
+
+
+@app.command()
+def build(
+    chapters: Chapters = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail where committed notebooks are out of date.")
+    ] = False,
+) -> None:
+    """Make solved and learners' notebooks, and recorded mistakes, from the sources in solutions/."""
+    from autograder import build as building
+
+    chosen = _chosen_chapters(chapters)
+    if check:
+        stale = [problem for chapter in chosen for problem in building.find_stale(chapter)]
+        if building.home_is_stale():
+            stale.append("notebooks/home.ipynb is not what the source gives")
+        for problem in stale:
+            errors.print(f"[red]✗[/] {problem}", highlight=False)
+        if stale:
+            errors.print("Run [bold]course build[/] and commit what it makes.")
+            raise typer.Exit(1)
+        console.print(f"[green]✓[/] {len(chosen)} chapters are up to date")
+        return
+    console.print(f"[green]✓[/] {building.build_home()}", highlight=False)
+    for chapter in chosen:
+        for step in building.build(chapter):
+            console.print(f"[green]✓[/] {step}", highlight=False)
+
+
+@app.command()
+def bundle(
+    out: Annotated[Path, typer.Option(help="The zip to write.")] = Path("dist/transformer-course.zip"),
+) -> None:
+    """Pack what learners need into one zip: notebooks, utils, environment, and a Makefile with `make lab`."""
+    from autograder.bundle import write_bundle
+
+    count = write_bundle(out)
+    console.print(f"[green]✓[/] {out}: {count} files", highlight=False)
+
+
+@app.command()
+def grade(
+    paths: Annotated[list[Path], typer.Argument(help="Notebooks, folders of them, nbgrader's submitted/, or zips.")],
+    out: Annotated[Path, typer.Option(help="Folder for results.json, grades.csv and feedback/.")] = Path("grades"),
+    jobs: Annotated[int, typer.Option(help="Processes side by side; 0 = one per processor.", min=0)] = 0,
+    isolation: IsolationOption = Isolation.auto,
+    seed: Annotated[int | None, typer.Option(help="Draw hidden inputs from this seed instead of the secret.")] = None,
+) -> None:
+    """Grade notebooks that learners handed in: hidden tests in a sandbox, a feedback page for everyone."""
+    from autograder.submissions import WrongCall, find_submissions
+
+    try:
+        submissions = find_submissions(paths)
+    except (WrongCall, OSError) as error:
+        raise _wrong_call(str(error)) from None
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _wrong_call(f"{out} can't be written: {error}") from None
+    from autograder import reports
+    from autograder.batch import default_jobs, grade_all
+    from autograder.sandbox.client import IsolationMissing, WarmClient
+    from autograder.secrets import load_secret
+
+    secret = load_secret(seed)
+    started = time.perf_counter()
+    results: list = [None] * len(submissions)
+    try:
+        with WarmClient(isolation.value) as warm, _progress() as progress:
+            task = progress.add_task("starting", total=len(submissions))
+            walls = warm.isolation()
+            if walls != "strict":
+                errors.print(
+                    f"[yellow]Isolation: {walls}.[/] Grade only notebooks that you trust. `course doctor` says more."
+                )
+            progress.update(task, description="grading")
+            for position, result in grade_all(submissions, secret, warm, jobs or default_jobs()):
+                results[position] = result
+                reports.write_feedback(result, out)
+                progress.advance(task)
+                progress.refresh()
+    except IsolationMissing as error:
+        raise _wrong_call(str(error)) from None
+    reports.write_results(results, walls, out)
+    reports.write_grades(results, out)
+    _say_how_it_went(results, out, time.perf_counter() - started)
+
+
+def _say_how_it_went(results: list, out: Path, seconds: float) -> None:
+    table = Table("student", "chapter", "score", "remarks", box=None, padding=(0, 2, 0, 0))
+    for result in results[:25]:
+        words = result.error or ", ".join(f"{e.name}: {e.status}" for e in result.exercises if e.status != "passed")
+        score = f"{result.score:g} / {result.max_score:g}"
+        row = [result.student, result.chapter or "?", score, words[:160]]
+        table.add_row(*(_printable(text) for text in row))
+    console.print(table)
+    if len(results) > 25:
+        console.print(f"… and {len(results) - 25} more")
+    console.print(
+        f"{len(results)} graded in {seconds:.1f} s. See {out}/grades.csv, results.json and feedback/.", highlight=False
+    )
+
+
+def _printable(text: str) -> str:
+    """Keep terminal escapes and markup of learners' names out of the terminal."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
+
+
+@app.command()
+def audit(
+    chapters: Chapters = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Folder with correct/<exercise>/*.py and wrong/<exercise>/*.py.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
+    isolation: IsolationOption = Isolation.auto,
+    seed: Annotated[int | None, typer.Option(help="Draw hidden inputs from this seed instead of the secret.")] = None,
+) -> None:
+    """Measure the grader itself: every correct answer must get full marks, every wrong one must lose some."""
+    from autograder import answers as collection
+    from autograder.audit import audit as run_audit
+    from autograder.grader import Grader
+    from autograder.sandbox.client import IsolationMissing
+    from autograder.secrets import load_secret
+
+    folder = answers or collection.FOLDER
+    if not (folder / "correct").is_dir() and not (folder / "wrong").is_dir():
+        raise _wrong_call(f"{folder} holds neither correct/ nor wrong/")
+    known = [e for chapter in _chosen_chapters(chapters) for e in chapter.exercises]
+    present = collection.exercises_in(folder)
+    chosen = [exercise for exercise in known if exercise.name in present]
+    left_out = sorted(set(present) - {e.name for e in known})
+    if left_out and not chapters:
+        errors.print(f"[yellow]not in this edition, left out:[/] {', '.join(left_out)}", highlight=False)
+    total = sum(len(collection.answers_of(e.name, kind, folder)) for e in chosen for kind in ("correct", "wrong"))
+    try:
+        with Grader(load_secret(seed), isolation.value) as grader, _progress() as progress:
+            task = progress.add_task("auditing", total=total)
+
+            def tick() -> None:
+                progress.advance(task)
+                progress.refresh()
+
+            audited = run_audit(grader, chosen, folder, tick)
+    except IsolationMissing as error:
+        raise _wrong_call(str(error)) from None
+    if json_file is not None:
+        content = {"exercises": {name: vars(counts) for name, counts in audited.items()}}
+        json_file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    _print_audit(audited)
+    if not all(counts.clean for counts in audited.values()):
+        raise typer.Exit(1)
+
+
+def _print_audit(audited: dict) -> None:
+    table = Table("exercise", "correct accepted", "wrong rejected", "wrong named", box=None, padding=(0, 2, 0, 0))
+    for name, counts in audited.items():
+        mark = "[green]✓[/]" if counts.clean else "[red]✗[/]"
+        row = (
+            f"{counts.accepted} of {counts.correct}",
+            f"{counts.rejected} of {counts.wrong}",
+            f"{counts.named} of {counts.wrong}",
+        )
+        table.add_row(f"{mark} {name}", *row)
+    console.print(table)
+    for name, counts in audited.items():
+        for failure in counts.failures:
+            unjust = failure["kind"] == "correct" or failure["message"] == "got full marks"
+            mark = "[red]✗[/]" if unjust else "[yellow]not named[/]"
+            console.print(f"{mark} {name}: {failure['file']}: {_printable(failure['message'][:400])}", highlight=False)

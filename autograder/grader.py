@@ -1,0 +1,317 @@
+"""Grade one submission: run its cells in a worker, its hidden tests against it, and find words for what is wrong."""
+
+import ast
+import builtins
+import time
+from dataclasses import dataclass, field
+
+import torch
+
+from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan
+from autograder.hidden import HiddenTest, tests_of
+from autograder.hidden.expectations import Unmet
+from autograder.hidden.randomness import Randomness
+from autograder.results import ExerciseResult, SubmissionResult, TestResult, partial_score
+from autograder.sandbox.client import RemoteStudent, WarmClient, WorkerHandle, WorkerLost
+from autograder.sources import answer_with_imports
+from autograder.submissions import Handed, Submission, Unreadable, chapter_in_name, content_hash, parse
+from utils.catalogue import Chapter, Exercise
+from utils.diagnosis import VAGUE
+from utils.execution import LearnerError
+from utils.report import Report, examine, shortcut_diagnosis
+
+CELL_SECONDS = 15
+EXERCISE_SECONDS = 20
+VISIBLE_SECONDS = 10
+MAX_MESSAGE = 1500
+KNOWN_ERRORS = {
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+}
+
+
+@dataclass
+class Session:
+    """A worker in which a submission's cells have run; started anew, without the culprit, where one is lost."""
+
+    warm: WarmClient
+    cells: list[RunnableCell]
+    replaced: dict[int, list[Exercise]] = field(
+        default_factory=dict
+    )  # cell → exercises that get a right piece after it
+    worker: WorkerHandle | None = None
+    broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
+
+    def open(self) -> WorkerHandle:
+        """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
+        while self.worker is None:
+            worker = self.warm.worker()
+            try:
+                if all(self._run(cell, worker) for cell in self.cells):
+                    self.worker = worker
+            finally:
+                if self.worker is None:
+                    worker.close()
+        self.worker.deadline = None
+        return self.worker
+
+    def _run(self, cell: RunnableCell, worker: WorkerHandle) -> bool:
+        """Run one cell; False where the worker is lost over it."""
+        try:
+            if self.broken.get(cell.number, ("raised",))[0] == "raised":
+                worker.request("cell", {"name": cell.name, "source": cell.source}, CELL_SECONDS)
+        except LearnerError as error:
+            self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
+        except WorkerLost as lost:
+            self.broken[cell.number] = (lost.status, str(lost))
+            return False
+        for exercise in self.replaced.get(cell.number, ()):
+            worker.request("replace", {"name": exercise.name, "source": answer_with_imports(exercise)})
+        return True
+
+    def close(self) -> None:
+        """End the worker."""
+        if self.worker is not None:
+            self.worker.close()
+            self.worker = None
+
+
+def _cell_error(error: LearnerError) -> str:
+    """Put the error of a cell into words; hidden inputs have not been there yet, so its message may be shown."""
+    where = f" in line {error.line}" if error.line else ""
+    return f"{error.type_name}{where}: {error.message}"[:500]
+
+
+class Grader:
+    """Grades submissions one after the other, on one warm process."""
+
+    def __init__(self, secret: str, isolation: str = "auto", warm: WarmClient | None = None) -> None:
+        torch.set_num_threads(1)
+        self._secret = secret
+        self.warm = warm or WarmClient(isolation)
+
+    def close(self) -> None:
+        """End the warm process."""
+        self.warm.close()
+
+    def __enter__(self) -> "Grader":
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def grade(self, submission: Submission) -> SubmissionResult:
+        """Grade one submission; whatever is wrong with it is in the result, not raised."""
+        started = time.perf_counter()
+        name = submission.entry or str(submission.file)
+        guessed = chapter_in_name(name)
+        try:
+            handed = parse(submission.read(), name)
+            result = self.grade_handed(handed, submission.student, submission.path)
+            if handed.chapter is None and guessed is not None:
+                self._as_missing(result, guessed)
+        except Unreadable as error:
+            result = SubmissionResult(submission.student, "", submission.path, error=str(error))
+            if guessed is not None:
+                self._as_missing(result, guessed)
+        result.seconds = time.perf_counter() - started
+        return result
+
+    @staticmethod
+    def _as_missing(result: SubmissionResult, chapter: Chapter) -> None:
+        result.chapter, result.max_score = chapter.id, chapter.points
+        result.exercises = [ExerciseResult(e.name, e.points) for e in chapter.exercises]
+        for exercise in result.exercises:
+            exercise.message = result.error or ""
+
+    def grade_handed(self, handed: Handed, student: str = "", path: str = "") -> SubmissionResult:
+        """Grade a notebook that has been read."""
+        chapter = handed.chapter
+        if chapter is None:
+            text = "This notebook holds no exercise of this course. Hand in the chapter's own notebook, with its cells' names as they were."
+            return SubmissionResult(student, "", path, error=text)
+        result = SubmissionResult(student, chapter.id, path, chapter.points, error=handed.remark)
+        plan = make_plan(handed, chapter)
+        session = Session(self.warm, cells_to_run(plan))
+        seed = content_hash(cell.source for cell in session.cells if not cell.is_own)
+        try:
+            for exercise in chapter.exercises:
+                found = plan.exercises[exercise.name]
+                result.exercises.append(self._grade_exercise(exercise, found, session, seed))
+        finally:
+            session.close()
+        self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
+        self._explain(result, chapter, plan, session)
+        return result
+
+    def _grade_exercise(self, exercise: Exercise, found: FoundExercise, session: Session, seed: str) -> ExerciseResult:
+        result = ExerciseResult(exercise.name, exercise.points, status=found.status, message=found.message)
+        result.source = found.source
+        if found.status == "missing" and not found.message:
+            result.message = f"No cell defines {exercise.name}. Was its cell deleted or renamed?"
+        elif found.status == "not_started":
+            result.message = "Not started: the cell still raises NotImplementedError."
+        if found.status != "ready":
+            return result
+        try:
+            worker = session.open()
+            broken = session.broken.get(found.cell or 0)
+            if broken is not None and broken[0] != "raised":
+                result.status, result.message = broken[0], f"While the cell was run, {broken[1]}."
+                return result
+            is_defined = worker.request("has", {"name": exercise.name})["value"]
+        except (WorkerLost, LearnerError) as lost:  # cells left a thread behind, or changed Python itself
+            session.close()
+            what = lost if isinstance(lost, WorkerLost) else "the code changed what it runs in"
+            result.status, result.message = getattr(lost, "status", "error"), f"Before its hidden tests ran, {what}."
+            return result
+        if not is_defined:
+            result.status = "error"
+            result.message = broken[1] if broken else f"The cell ran, but {exercise.name} is not defined after it."
+            return result
+        self._run_hidden_tests(exercise, result, session, seed)
+        return result
+
+    def _run_hidden_tests(self, exercise: Exercise, result: ExerciseResult, session: Session, seed: str) -> None:
+        worker = session.open()
+        tests = tests_of(exercise.name)
+        worker.deadline = time.monotonic() + max(EXERCISE_SECONDS, sum(test.seconds for test in tests) / 4)
+        student = RemoteStudent(worker, exercise.shortcuts)
+        errors: list[LearnerError] = []
+        lost: WorkerLost | None = None
+        for test in tests:
+            if lost is not None:
+                result.tests.append(TestResult(test.name, False, test.weight, "not reached"))
+                continue
+            rng = Randomness(self._secret, seed, exercise.name, test.name)
+            try:
+                result.tests.append(_run_one(test, student, rng, errors))
+            except WorkerLost as problem:
+                lost = problem
+                result.tests.append(TestResult(test.name, False, test.weight, str(problem)))
+                session.close()
+        if lost is None:
+            worker.deadline = None
+        result.score = partial_score(exercise.points, result.tests)
+        if student.shortcuts_used:
+            diagnosis = shortcut_diagnosis(exercise, student.shortcuts_used)
+            result.score, result.status, result.mistakes = 0.0, "forbidden", [diagnosis.name]
+            result.message = f"{diagnosis.title[0].upper()}{diagnosis.title[1:]}. {diagnosis.hint}"
+        elif result.score == exercise.points:
+            result.status = "passed"
+        elif lost is not None:
+            result.status, result.message = lost.status, f"While hidden tests ran, {lost}."
+        elif errors and not result.score:
+            result.status = "error"
+        else:
+            result.status = "partial" if result.score else "failed"
+        if errors:
+            result.line = errors[0].line
+
+    def _grade_again_on_right_pieces(
+        self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session, seed: str
+    ) -> None:
+        """A mistake costs once: grade later exercises again with right pieces where earlier ones failed."""
+        failed: list[str] = []
+        for position, exercise in enumerate(chapter.exercises):
+            mine = result.exercises[position]
+            if (
+                mine.status in ("partial", "failed", "error", "timeout")
+                and plan.exercises[exercise.name].status == "ready"
+            ):
+                used = [name for name in failed if _mentions(plan, name)]
+                if used:
+                    replaced: dict[int, list[Exercise]] = {}
+                    for name in used:
+                        place = plan.exercises[name].cell or session.cells[0].number
+                        replaced.setdefault(place, []).append(chapter.exercise(name))
+                    again = Session(self.warm, session.cells, replaced, broken=dict(session.broken))
+                    try:
+                        better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed)
+                    finally:
+                        again.close()
+                    if better.score > mine.score:
+                        note = (
+                            f"Graded with a right {' and '.join(used)} in place of yours, so that a mistake costs once."
+                        )
+                        better.message = f"{better.message} {note}".strip()
+                        result.exercises[position] = mine = better
+            if mine.status not in ("passed", "partial") or mine.score < exercise.points:
+                failed.append(exercise.name)
+
+    def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
+        """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
+        explaining = Session(self.warm, session.cells, broken=dict(session.broken))
+        try:
+            for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
+                if mine.status == "passed":
+                    mine.message = " ".join(filter(None, [f"All {len(mine.tests)} hidden tests passed.", mine.message]))
+                elif mine.tests:
+                    report = self._examine(exercise, explaining)
+                    self._put_into_words(mine, report)
+                mine.message = mine.message[:MAX_MESSAGE]
+        finally:
+            explaining.close()
+
+    def _examine(self, exercise: Exercise, session: Session) -> Report | None:
+        try:
+            worker = session.open()
+            worker.deadline = time.monotonic() + VISIBLE_SECONDS
+            return examine(RemoteStudent(worker, exercise.shortcuts), exercise.name)
+        except (WorkerLost, RuntimeError):
+            session.close()
+            return None
+
+    @staticmethod
+    def _put_into_words(mine: ExerciseResult, report: Report | None) -> None:
+        if report is not None and report.status == "failed":
+            mine.properties = [{"title": p.title, "passed": p.passed} for p in report.properties]
+            mine.advice = [{"title": d.title, "hint": d.hint} for d in report.diagnoses]
+            names = [d.name for d in report.diagnoses if d.name not in VAGUE]
+            mine.mistakes = list(dict.fromkeys([*mine.mistakes, *names]))
+            if report.error is not None and report.error.line:
+                mine.line = report.error.line
+            if mine.status != "forbidden":
+                words = [f"{d.title[0].upper()}{d.title[1:]}. {d.hint}" for d in report.diagnoses]
+                mine.message = " ".join(filter(None, [*words, mine.message]))
+            return
+        failing = [test.message for test in mine.tests if not test.passed and test.message != "not reached"]
+        if mine.status in ("partial", "failed", "error") and not mine.message.startswith("While"):
+            told = " ".join(dict.fromkeys(failing))
+            mine.message = f"The visible check passes, but on other inputs: {told} {mine.message}".strip()
+
+
+def _run_one(test: HiddenTest, student: RemoteStudent, rng: Randomness, errors: list[LearnerError]) -> TestResult:
+    """Run one hidden test; its message is our own words, never what the learner's code said."""
+    try:
+        test.run(student, rng)
+    except Unmet as unmet:
+        reason = str(unmet)
+    except LearnerError as error:
+        errors.append(error)
+        reason = f"{_kind(error)} in line {error.line} of the cell" if error.line else _kind(error)
+    except WorkerLost:
+        raise
+    except Exception:
+        reason = "what is returned can't be used"  # the test stumbled over a result of an unforeseen kind
+    else:
+        return TestResult(test.name, True, test.weight)
+    return TestResult(test.name, False, test.weight, f"{test.sentence} ({reason})")
+
+
+def _kind(error: LearnerError) -> str:
+    """Name an exception's type by a name of Python's own, not one that the learner chose."""
+    return next((name for name in (error.type_name, *error.bases) if name in KNOWN_ERRORS), "an exception")
+
+
+def _mentions(plan: Plan, name: str) -> bool:
+    """Say whether an exercise's name is used in a cell other than its own."""
+    for cell in plan.cells:
+        if cell.is_own or cell.number == plan.exercises[name].cell:
+            continue
+        try:
+            tree = ast.parse(cell.source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree)):
+            return True
+    return False

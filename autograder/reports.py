@@ -1,0 +1,98 @@
+"""Write what grading gave: results.json, grades.csv, and a feedback page for every submission."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import jinja2
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.paths import TEMPLATES
+from autograder.results import SCHEMA, ExerciseResult, SubmissionResult
+from autograder.submissions import safe_file_name
+from utils.card import sentence, with_code
+from utils.catalogue import find_chapter, find_exercise, written_chapters
+
+_pages = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+)
+STATUS_WORDS = {
+    "passed": "solved",
+    "partial": "partly right",
+    "failed": "not right yet",
+    "error": "raises an error",
+    "timeout": "took too long",
+    "missing": "missing",
+    "not_started": "not started",
+    "forbidden": "uses a shortcut",
+}
+
+
+def _put(file: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(file.name + ".part")
+    draft.write_text(text, encoding="utf-8", errors="replace")  # learners' messages may hold half a character
+    os.replace(draft, file)
+
+
+def write_results(results: list[SubmissionResult], isolation: str, folder: Path) -> None:
+    """Write results.json."""
+    content = {"schema": SCHEMA, "isolation": isolation, "submissions": [result.as_json() for result in results]}
+    _put(folder / "results.json", json.dumps(content, indent=1, ensure_ascii=True) + "\n")
+
+
+def plain_cell(text: str) -> str:
+    """Make a text harmless in a spreadsheet: what starts like a formula gets an apostrophe in front."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def write_grades(results: list[SubmissionResult], folder: Path) -> None:
+    """Write grades.csv: student, chapter, a column per exercise, total."""
+    chapters = {result.chapter for result in results}
+    names = [e.name for chapter in written_chapters() if chapter.id in chapters for e in chapter.exercises]
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / "grades.csv.part"
+    with draft.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["student", "chapter", *names, "total"])
+        for result in results:
+            scores = {exercise.name: exercise.score for exercise in result.exercises}
+            row = [f"{scores[name]:g}" if name in scores else "" for name in names]
+            writer.writerow([plain_cell(result.student), result.chapter, *row, f"{result.score:g}"])
+    os.replace(draft, folder / "grades.csv")
+
+
+def feedback_html(result: SubmissionResult) -> str:
+    """Make the page that a learner gets back; everything of theirs is escaped."""
+    chapter = find_chapter(result.chapter) if result.chapter else None
+    return _pages.get_template("feedback.html.j2").render(
+        result=result,
+        title=f"Chapter {chapter.number}: {chapter.title}" if chapter else "Your notebook",
+        code_style=HtmlFormatter(style="default").get_style_defs(".code"),
+        exercises=[(exercise, find_exercise(exercise.name), _coloured(exercise)) for exercise in result.exercises],
+        words=STATUS_WORDS,
+        with_code=lambda text: jinja2.utils.markupsafe.Markup(with_code(sentence(text))),
+    )
+
+
+def _coloured(exercise: ExerciseResult) -> jinja2.utils.markupsafe.Markup:
+    lines = [exercise.line] if exercise.line else []
+    formatter = HtmlFormatter(cssclass="code", linenos="inline", hl_lines=lines)
+    return (
+        jinja2.utils.markupsafe.Markup(highlight(exercise.source, PythonLexer(), formatter)) if exercise.source else ""
+    )
+
+
+def feedback_file(result: SubmissionResult, folder: Path) -> Path:
+    """Give where a submission's feedback page goes."""
+    name = safe_file_name(result.chapter or Path(result.path).stem)
+    return folder / "feedback" / safe_file_name(result.student) / f"{name}.html"
+
+
+def write_feedback(result: SubmissionResult, folder: Path) -> None:
+    """Write one submission's feedback page."""
+    _put(feedback_file(result, folder), feedback_html(result))
