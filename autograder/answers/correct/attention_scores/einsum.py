@@ -1,0 +1,4 @@
+import torch
+
+def attention_scores(q, k):
+    return torch.einsum("...id,...jd->...ij", q, k)

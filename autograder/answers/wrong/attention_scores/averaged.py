@@ -1,0 +1,6 @@
+# mistake: the products are averaged over the d_k features instead of summed
+# hint: a dot product is a sum: use `.sum(dim=-1)` or `@`, and don't divide by d_k
+import torch
+
+def attention_scores(q, k):
+    return (q.unsqueeze(-2) * k.unsqueeze(-3)).mean(dim=-1)

@@ -1,0 +1,10 @@
+# mistake: only the weights are returned, and v is never used
+# hint: average the values with the weights, and return both: `return output, weights`
+import math
+import torch
+
+def scaled_dot_product_attention(q, k, v, mask=None):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1).nan_to_num(0.0)

@@ -1,0 +1,7 @@
+# mistake: large scores are cut off before `exp`, which makes different scores equal
+# hint: subtract the largest score of the slice instead: that changes nothing in the result and can't overflow
+import torch
+
+def softmax(x, dim=-1):
+    e = torch.exp(torch.clamp(x, max=80))
+    return e / e.sum(dim=dim, keepdim=True)

@@ -1,0 +1,7 @@
+# mistake: a slice of nothing but −∞ gives NaN: there −∞ − (−∞) and 0/0 are computed
+# hint: where the maximum is −∞ subtract 0 instead, and where the sum is 0 divide by 1
+import torch
+
+def softmax(x, dim=-1):
+    e = torch.exp(x - x.amax(dim=dim, keepdim=True))
+    return e / e.sum(dim=dim, keepdim=True)

@@ -1,0 +1,7 @@
+# mistake: the exponentials are never divided by their sum
+# hint: divide by the sum along `dim`, so that each slice adds up to 1
+import torch
+
+def softmax(x, dim=-1):
+    m = x.amax(dim=dim, keepdim=True)
+    return torch.exp(x - m.masked_fill(torch.isinf(m), 0))

@@ -1,0 +1,7 @@
+# mistake: one of the two factors is detached, so the slope's own gradient is wrong
+# hint: nothing in diag(p) − p pᵀ is a constant: don't detach a part of it
+import torch
+
+def softmax_jacobian(p):
+    outer = p.unsqueeze(-1) * p.unsqueeze(-2)
+    return torch.diag_embed(p.data) - outer
