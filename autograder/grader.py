@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import torch
+import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward pass imports it: here, before graders are forked
 
 from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan
 from autograder.hidden import HiddenTest, tests_of

@@ -7,7 +7,7 @@ import pytest
 from autograder.answers import FOLDER, answers_of, read_answer
 from autograder.audit import audit
 from autograder.grader import Grader
-from autograder.hidden import tests_of
+from autograder.hidden import tests_of as hidden_tests_of
 from autograder.sources import answer_with_imports
 from utils.catalogue import Exercise, find_chapter, written_chapters
 
@@ -51,7 +51,7 @@ def test_every_wrong_answer_says_what_is_wrong_and_what_to_do(exercise: Exercise
 
 @EVERY_EXERCISE
 def test_every_exercise_has_hidden_tests_that_share_its_points(exercise: Exercise) -> None:
-    tests = tests_of(exercise.name)
+    tests = hidden_tests_of(exercise.name)
     assert len(tests) >= 2
     assert len({test.name for test in tests}) == len(tests)
     assert all(test.weight > 0 for test in tests)

@@ -28,30 +28,28 @@ def recognise(probes: list[Probe], found: dict[str, Observation], fixture: Exerc
     """Find the recorded mistakes that explain what was seen: those that fit everywhere, else those that fit best.
 
     A mistake fits a failing probe where its recording equals the learner's; it is out of the question where the learner
-    is right and the mistake would not be.
+    is right and the mistake would not be. A recording holds only the probes that the mistake fails.
     """
     failing = [p for p in probes if not same_observation(fixture.right[p.name], found[p.name], p)]
+    passing = {p.name for p in probes} - {p.name for p in failing}
     best: list[Mistake] = []
     best_score = (False, 0)
     for mistake in fixture.mistakes:
         for recording in mistake.recordings:
-            fits = 0
-            for probe in probes:
-                predicted = recording.get(probe.name, fixture.right[probe.name])
-                agrees = same_observation(predicted, found[probe.name], probe)
-                if probe in failing:
-                    fits += agrees and "raises" not in predicted
-                elif not agrees:
-                    break
-            else:
-                everywhere = all(
-                    same_observation(recording.get(p.name, fixture.right[p.name]), found[p.name], p) for p in failing
-                )
-                score = (everywhere, fits)
-                if (everywhere or fits) and score > best_score:
-                    best, best_score = [mistake], score
-                elif (everywhere or fits) and score == best_score and mistake not in best:
-                    best.append(mistake)
+            if not passing.isdisjoint(recording):
+                continue
+            fitting = [
+                p for p in failing if p.name in recording and same_observation(recording[p.name], found[p.name], p)
+            ]
+            everywhere = len(fitting) == len(failing)
+            telling = sum("raises" not in recording[p.name] for p in fitting)
+            score = (everywhere, telling)
+            if not everywhere and not telling:
+                continue
+            if score > best_score:
+                best, best_score = [mistake], score
+            elif score == best_score and mistake not in best:
+                best.append(mistake)
     return best
 
 

@@ -95,8 +95,9 @@ class Executor:
     def call(self, target: str | Held, method: str | None, args: list, kwargs: dict, shortcuts: Iterable[str]) -> dict:
         """Call a function, a class, or a method of a held object, on copies of the given tensors.
 
-        The reply holds the value, the names of arguments that were changed in place, the shortcuts that ran, and for
-        results that can be differentiated the number of the graph to send backward passes to.
+        The reply holds the value, the names of arguments that were changed in place, what autograd was left with on
+        arguments ("requires_grad" where one asks for gradients that didn't, "grad" where one carries a gradient), the
+        shortcuts that ran, and for results that can be differentiated the number of the graph to send backward passes to.
         """
         function = self._function(target, method)
         inputs: list[Tensor] = []
@@ -104,7 +105,7 @@ class Executor:
 
         def enter(leaf: Any) -> Any:
             if isinstance(leaf, Tensor):
-                originals.append(leaf.detach().clone())
+                originals.append(leaf.detach().clone().requires_grad_(leaf.requires_grad))
                 leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
                 inputs.append(leaf)
             return self._resolved(leaf)
@@ -120,7 +121,10 @@ class Executor:
             else:
                 result, found = function(*args, **kwargs), []
         changed = [i for i, (now, was) in enumerate(zip(inputs, originals, strict=True)) if not _same(now, was)]
-        return {**self._outgoing(result, inputs), "changed": changed, "shortcuts": found}
+        asking = any(now.requires_grad and not was.requires_grad for now, was in zip(inputs, originals, strict=True))
+        carrying = any(now.is_leaf and now.grad is not None for now in inputs)
+        left = ["requires_grad"] * asking + ["grad"] * carrying
+        return {**self._outgoing(result, inputs), "changed": changed, "left": left, "shortcuts": found}
 
     def backward(self, graph: int, cotangents: list) -> dict:
         """Send gradients back through an earlier call; gives the gradients of its inputs, None where there is none."""
@@ -225,4 +229,4 @@ class Executor:
 
 
 def _same(now: Tensor, was: Tensor) -> bool:
-    return now.shape == was.shape and now.dtype == was.dtype and torch.equal(now.detach(), was)
+    return now.shape == was.shape and now.dtype == was.dtype and torch.equal(now.detach(), was.detach())

@@ -5,6 +5,7 @@ known mistakes, are recorded in `utils/fixtures` when the course is built; a che
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,7 +114,8 @@ def observe(probe: Probe, student: Student, given: dict[str, Any]) -> tuple[Obse
     try:
         result = probe.run(student, **given)
     except LearnerError as error:
-        return {"raises": error.type_name}, error
+        first_line = re.sub(r"\d+", "#", error.message.split("\n")[0])[:80]
+        return {"raises": f"{error.type_name}: {first_line}"}, error
     except (TypeError, ValueError, AttributeError, IndexError, KeyError, RuntimeError) as error:
         # The probe itself stumbled over a result of the wrong kind: a tuple where a tensor belongs, say.
         return {"result": f"unusable ({type(error).__name__})"}, None

@@ -39,6 +39,7 @@ class Student:
         self._transport = transport
         self._shortcuts = tuple(shortcuts)
         self.changed: list[int] = []  # which tensors of the last call its code changed in place
+        self.left: list[str] = []  # what the last call left on its tensors: "requires_grad", "grad"
         self.shortcuts_used: list[str] = []  # forbidden built-ins that ran in any call
 
     def __getattr__(self, name: str) -> Callable:
@@ -76,6 +77,7 @@ class Student:
         }
         reply = self._transport("call", fields)
         self.changed = list(reply["changed"])
+        self.left = list(reply["left"])
         self.shortcuts_used += [name for name in reply["shortcuts"] if name not in self.shortcuts_used]
         return self._incoming(reply, inputs)
 

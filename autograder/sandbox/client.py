@@ -112,6 +112,7 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         if not fits or not (graph is None or isinstance(graph, int)):
             raise damaged
         value["changed"] = [i for i in _a_list(value.get("changed")) if isinstance(i, int)][:100]
+        value["left"] = [what for what in _a_list(value.get("left")) if what in ("requires_grad", "grad")][:2]
         # Names are shown to learners, so only those that we know: any other could carry hidden inputs out.
         value["shortcuts"] = [name for name in _a_list(value.get("shortcuts")) if name in list(ALL_NAMES)][:20]
     elif operation == "backward" and not isinstance(value.get("value"), list):

@@ -133,7 +133,7 @@ def nothing_left(student: Student, x: Tensor) -> object:
     return student.softmax(x)
 
 
-@probe("softmax", "keeps float64", x=lambda n: n.normal(3, 5, dtype=torch.float64))
+@probe("softmax", "keeps float64", x=lambda n: 100 + n.normal(3, 5, dtype=torch.float64))
 def softmax_double(student: Student, x: Tensor) -> object:
     return student.softmax(x)
 
@@ -185,7 +185,9 @@ def jacobian_double(student: Student, p: Tensor) -> object:
 @probe("softmax_jacobian", "can itself be differentiated", p=lambda n: n.normal(5).softmax(-1))
 def jacobian_gradient(student: Student, p: Tensor) -> object:
     (p,) = _learning(p)
-    return gradients(student.softmax_jacobian(p), p)
+    seen = gradients(student.softmax_jacobian(p), p)
+    # Probabilities add up to 1: a gradient means something only along that plane.
+    return {name: g - g.mean() if isinstance(g, Tensor) else g for name, g in seen.items()}
 
 
 # padding_mask
@@ -300,6 +302,19 @@ def nothing_to_attend(student: Student, q: Tensor, k: Tensor, v: Tensor, mask: T
     mask=torch.tensor([[1, 0, 1, 1, 0], [0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]).bool(),
 )
 def negative_scores(student: Student, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> object:
+    return student.scaled_dot_product_attention(q, k, v, mask)
+
+
+@probe(
+    "scaled_dot_product_attention",
+    "a hidden key changes nothing, however large its score is",
+    labels=BOTH,
+    q=lambda n: 1 + n.normal(2, 3, 8) / 10,
+    k=lambda n: n.normal(2, 5, 8) + torch.tensor([0.0, 900.0, 0.0, 0.0, 900.0]).reshape(5, 1),
+    v=lambda n: n.normal(2, 5, 6),
+    mask=torch.tensor([[1, 0, 1, 1, 0]]).bool(),
+)
+def loud_but_hidden(student: Student, q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> object:
     return student.scaled_dot_product_attention(q, k, v, mask)
 
 
