@@ -97,8 +97,10 @@ def _note_broken(
         text = "The cell can't be read."
     except SyntaxError as error:
         text = f"The cell isn't valid Python: {error.msg} (line {error.lineno})."
-    except (ValueError, RecursionError, MemoryError) as error:
-        text = f"The cell can't be read: {str(error)[:100] or type(error).__name__}."
+    except (RecursionError, MemoryError):
+        text = "The cell can't be read: its brackets or operators are nested too deeply."
+    except ValueError as error:
+        text = f"The cell can't be read: {str(error)[:100]}."
     seen = [name for name in names if re.search(rf"^\s*(?:def|class)\s+{name}\b", source, re.MULTILINE)]
     for name in {exercise_here, *seen} - {None}:
         found = plan.exercises[name]

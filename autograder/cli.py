@@ -152,12 +152,11 @@ def grade(
                 errors.print(
                     f"[yellow]Isolation: {walls}.[/] Grade only notebooks that you trust. `course doctor` says more."
                 )
-            progress.update(task, description="grading")
+            progress.update(task, description="grading", refresh=True)
             for position, result in grade_all(submissions, secret, warm, jobs or default_jobs()):
                 results[position] = result
                 reports.write_feedback(result, out)
-                progress.advance(task)
-                progress.refresh()
+                progress.update(task, advance=1, refresh=True)
     except IsolationMissing as error:
         raise _wrong_call(str(error)) from None
     reports.write_results(results, walls, out)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 import torch
-import torch.fx.experimental.symbolic_shapes  # noqa: F401  the first backward pass imports it: here, before graders are forked
+import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it: here, before graders are forked
 
 from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan
 from autograder.hidden import HiddenTest, tests_of
@@ -24,6 +24,7 @@ from utils.report import Report, examine, shortcut_diagnosis
 CELL_SECONDS = 15
 EXERCISE_SECONDS = 20
 VISIBLE_SECONDS = 10
+SUBMISSION_SECONDS = 180
 MAX_MESSAGE = 1500
 KNOWN_ERRORS = {
     name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
@@ -36,15 +37,16 @@ class Session:
 
     warm: WarmClient
     cells: list[RunnableCell]
-    replaced: dict[int, list[Exercise]] = field(
-        default_factory=dict
-    )  # cell → exercises that get a right piece after it
+    until: float  # time.monotonic() at which the submission as a whole has had its time
+    replaced: dict[int, list[Exercise]] = field(default_factory=dict)  # cell → exercises with a right piece after it
     worker: WorkerHandle | None = None
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
 
     def open(self) -> WorkerHandle:
         """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
         while self.worker is None:
+            if time.monotonic() > self.until:
+                raise WorkerLost("timeout", "the notebook as a whole took longer than it may")
             worker = self.warm.worker()
             try:
                 if all(self._run(cell, worker) for cell in self.cells):
@@ -132,7 +134,7 @@ class Grader:
             return SubmissionResult(student, "", path, error=text)
         result = SubmissionResult(student, chapter.id, path, chapter.points, error=handed.remark)
         plan = make_plan(handed, chapter)
-        session = Session(self.warm, cells_to_run(plan))
+        session = Session(self.warm, cells_to_run(plan), time.monotonic() + SUBMISSION_SECONDS)
         seed = content_hash(cell.source for cell in session.cells if not cell.is_own)
         try:
             for exercise in chapter.exercises:
@@ -225,7 +227,7 @@ class Grader:
                     for name in used:
                         place = plan.exercises[name].cell or session.cells[0].number
                         replaced.setdefault(place, []).append(chapter.exercise(name))
-                    again = Session(self.warm, session.cells, replaced, broken=dict(session.broken))
+                    again = Session(self.warm, session.cells, session.until, replaced, broken=dict(session.broken))
                     try:
                         better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed)
                     finally:
@@ -241,7 +243,7 @@ class Grader:
 
     def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
         """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
-        explaining = Session(self.warm, session.cells, broken=dict(session.broken))
+        explaining = Session(self.warm, session.cells, session.until, broken=dict(session.broken))
         try:
             for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
                 if mine.status == "passed":

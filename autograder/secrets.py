@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 
@@ -17,17 +18,27 @@ def load_secret(seed: int | None = None) -> str:
         return f"seed {seed}"
     if os.environ.get("COURSE_SECRET"):
         return os.environ["COURSE_SECRET"]
-    file = secret_file()
+    return _kept() or _made()
+
+
+def _kept() -> str:
     try:
-        return file.read_text(encoding="utf-8").strip()
+        return secret_file().read_text(encoding="utf-8").strip()
     except FileNotFoundError:
-        pass
+        return ""
+
+
+def _made() -> str:
+    """Make a secret; it appears whole or not at all, and where another grader was quicker, theirs is the one."""
+    file = secret_file()
     file.parent.mkdir(parents=True, exist_ok=True)
-    made = secrets.token_hex(32)
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:  # another grader was quicker
-        return file.read_text(encoding="utf-8").strip()
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)  # readable for this user alone
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        stream.write(made + "\n")
-    return made
+        stream.write(secrets.token_hex(32) + "\n")
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        if not _kept():  # an empty file
+            os.replace(draft, file)
+    Path(draft).unlink(missing_ok=True)
+    return _kept()

@@ -107,7 +107,7 @@ def parse(data: bytes, name: str = "") -> Handed:
             "The file is JSON, but not a notebook: it has no cells. Hand in the .ipynb file of the chapter."
         )
     remark = None
-    version = content.get("nbformat")
+    version = content.get("nbformat", 4 if "cells" in content else None)
     if version != 4:
         content, remark = _upgraded(content, version)
     cells = content.get("cells")

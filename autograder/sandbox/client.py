@@ -115,9 +115,8 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         value["left"] = [what for what in _a_list(value.get("left")) if what in ("requires_grad", "grad")][:2]
         # Names are shown to learners, so only those that we know: any other could carry hidden inputs out.
         value["shortcuts"] = [name for name in _a_list(value.get("shortcuts")) if name in list(ALL_NAMES)][:20]
-    elif operation == "backward" and not isinstance(value.get("value"), list):
-        raise damaged
-    elif operation == "has" and not isinstance(value.get("value"), bool):
+    kind = {"backward": list, "has": bool}.get(operation, object)
+    if not isinstance(value.get("value"), kind):
         raise damaged
     return value
 

@@ -39,6 +39,7 @@ def preload() -> None:
     for dtype in (torch.float32, torch.float64):  # no backward pass: it would start threads, which don't survive a fork
         some = torch.ones(4, 4, dtype=dtype)
         torch.softmax(some @ some, -1).sum().item()
+    torch.ones(1, device="meta") * 2.0  # the first product there imports PyTorch's reference operators: a second
     quiet.turn_on()
 
 

@@ -5,6 +5,7 @@ Nothing in this process is secret. Inputs come in call by call; no test, no expe
 
 import builtins
 import linecache
+import mmap
 import os
 import socket
 import sys
@@ -67,8 +68,8 @@ class Worker:
 def leave_if_full() -> None:
     """End this process if its memory is used up: nothing else could run in it, and the grader goes on in a fresh one."""
     try:
-        bytearray(ROOM_TO_WORK)
-    except MemoryError:
+        mmap.mmap(-1, ROOM_TO_WORK).close()  # asks for the room without touching it
+    except (OSError, MemoryError):
         os._exit(71)
 
 

@@ -1,0 +1,109 @@
+"""What many tests need: one warm process, one grader, and `course grade` on top of them."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from typer.testing import CliRunner
+
+import notebooks
+from autograder import cli
+from autograder.grader import Grader
+from autograder.results import SubmissionResult
+from autograder.sandbox import client
+from autograder.sandbox.client import WarmClient, WorkerHandle
+from autograder.submissions import parse
+
+settings.register_profile("course", deadline=None, database=None, derandomize=True, max_examples=150)
+settings.load_profile("course")
+SECRET_OF_THE_GRADER = "canary-5c1d0e77-that-no-worker-may-see"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "hands_in: what a test of bad input hands in")
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmClient]:
+    """One warm process with every wall, started from an environment that holds a secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_SECRET", SECRET_OF_THE_GRADER)
+        started = WarmClient("strict")
+    with started:
+        yield started.wait_until_ready()
+
+
+@pytest.fixture
+def worker(warm: WarmClient) -> Iterator[WorkerHandle]:
+    """A worker of its own for a test."""
+    handle = warm.worker()
+    yield handle
+    handle.close()
+
+
+@pytest.fixture(scope="session")
+def grader(warm: WarmClient) -> Grader:
+    return Grader("a secret of these tests", warm=warm)
+
+
+@pytest.fixture(scope="session")
+def grade(grader: Grader) -> Callable[..., SubmissionResult]:
+    """Grade a notebook: right answers to all exercises, but for those that are changed."""
+    return lambda **changes: grader.grade_handed(parse(notebooks.with_answers(**changes)), "ada", "ada.ipynb")
+
+
+@dataclass
+class Run:
+    """What a call of `course grade` gave."""
+
+    exit_code: int
+    output: str
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        return (self.folder / "results.json").read_text()
+
+    @property
+    def results(self) -> dict:
+        return json.loads(self.text)
+
+    @property
+    def by_student(self) -> dict[str, dict]:
+        return {submission["student"]: submission for submission in self.results["submissions"]}
+
+    def page(self, student: str, name: str = notebooks.CHAPTER.id) -> str:
+        return (self.folder / "feedback" / student / f"{name}.html").read_text()
+
+
+class _AlreadyWarm:
+    """Stands in for WarmClient in `course grade`: the same warm process for all calls of a test run."""
+
+    def __init__(self, warm: WarmClient) -> None:
+        self.warm = warm
+
+    def __enter__(self) -> WarmClient:
+        return self.warm
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def course_grade(warm: WarmClient, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """Call `course grade` in this process: all of it but the start of the warm process."""
+
+    def call(*paths: Path, seed: int = 1, jobs: int = 2, out: Path | None = None) -> Run:
+        out = out or tmp_path_factory.mktemp("call") / "grades"
+        arguments = ["grade", *map(str, paths), "--seed", str(seed), "--jobs", str(jobs), "--out", str(out)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(client, "WarmClient", lambda isolation: _AlreadyWarm(warm))
+            done = CliRunner().invoke(cli.app, arguments)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return Run(done.exit_code, done.output, out)
+
+    return call
