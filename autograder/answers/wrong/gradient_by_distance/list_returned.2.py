@@ -1,0 +1,9 @@
+# mistake: a list of numbers is returned
+# hint: return a tensor of shape `(T,)`
+import torch
+
+def gradient_by_distance(run, x):
+    x = x.detach().clone().requires_grad_(True)
+    loss = run(x)[:, -1].sum()
+    (grad,) = torch.autograd.grad(loss, x)
+    return [grad[:, t].norm(dim=-1).mean() for t in range(x.shape[1])]

@@ -1,0 +1,9 @@
+# mistake: the tuple of gradients is taken for the gradient
+# hint: `torch.autograd.grad` returns a tuple: take its first entry
+import torch
+
+def gradient_by_distance(run, x):
+    x = x.detach().clone().requires_grad_(True)
+    loss = run(x)[:, -1].sum()
+    grad = torch.autograd.grad(loss, x)
+    return grad.norm(dim=-1).mean(dim=0)

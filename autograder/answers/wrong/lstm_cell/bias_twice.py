@@ -1,0 +1,12 @@
+# mistake: the bias is added twice
+# hint: PyTorch's LSTM has two biases; here there is one, added once
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = x @ weight_ih.T + bias + h @ weight_hh.T + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = f * c + i * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

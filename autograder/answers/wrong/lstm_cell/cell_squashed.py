@@ -1,0 +1,12 @@
+# mistake: the cell state itself is squashed
+# hint: `c = f * c + i * g`, with nothing around it; only its copy inside h goes through tanh
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = x @ weight_ih.T + h @ weight_hh.T + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = (f * c + i * g).tanh()
+    h_new = o * c_new
+    return h_new, c_new

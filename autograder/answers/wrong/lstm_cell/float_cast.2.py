@@ -1,0 +1,12 @@
+# mistake: the computation is done in float32
+# hint: keep the dtype of the inputs: no `.float()`
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = (x.float() @ weight_ih.T.float() + h.float() @ weight_hh.T.float() + bias.float())
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = f * c + i * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

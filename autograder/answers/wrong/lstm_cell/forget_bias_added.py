@@ -1,0 +1,12 @@
+# mistake: 1 is added to the forget gate's bias
+# hint: use the biases as they are given; a large forget bias belongs into the initial weights
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = x @ weight_ih.T + h @ weight_hh.T + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), (f + 1).sigmoid(), g.tanh(), o.sigmoid()
+    c_new = f * c + i * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

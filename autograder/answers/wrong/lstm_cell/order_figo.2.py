@@ -1,0 +1,12 @@
+# mistake: the gates are cut in the order f, i, g, o
+# hint: PyTorch stacks the gates as i, f, g, o
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = x @ weight_ih.T + h @ weight_hh.T + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = i * c + f * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

@@ -1,0 +1,12 @@
+# mistake: h and c are taken out of the state in the wrong order
+# hint: the state is `(h, c)`, hidden state first
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    c, h = state
+    gates = x @ weight_ih.T + h @ weight_hh.T + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = f * c + i * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

@@ -1,0 +1,12 @@
+# mistake: the weights are used without their transpose
+# hint: weights are `(out, in)`: multiply by `weight_ih.T` and `weight_hh.T`
+import torch
+
+def lstm_cell(x, state, weight_ih, weight_hh, bias):
+    h, c = state
+    gates = x @ weight_ih.reshape(x.shape[1], -1) + h @ weight_hh.reshape(h.shape[1], -1) + bias
+    i, f, g, o = gates.chunk(4, dim=-1)
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c_new = f * c + i * g
+    h_new = o * c_new.tanh()
+    return h_new, c_new

@@ -1,0 +1,11 @@
+# mistake: the caller's h0 is written into
+# hint: every step makes a new tensor: no `copy_`, `mul_` or `h[...] =` on the state
+import torch
+
+def rnn_forward(x, weight_ih, weight_hh, bias, h0=None):
+    h = x.new_zeros(x.shape[0], weight_hh.shape[0]) if h0 is None else h0
+    states = []
+    for t in range(x.shape[1]):
+        h.copy_(torch.tanh(x[:, t] @ weight_ih.T + h @ weight_hh.T + bias))
+        states.append(h.clone())
+    return torch.stack(states, dim=1), h

@@ -1,0 +1,11 @@
+# mistake: the recurrent weights are used without their transpose
+# hint: weights are `(out, in)`: multiply by `weight_hh.T`; being square, it raises no error the other way
+import torch
+
+def rnn_forward(x, weight_ih, weight_hh, bias, h0=None):
+    h = x.new_zeros(x.shape[0], weight_hh.shape[0]) if h0 is None else h0
+    states = []
+    for t in range(x.shape[1]):
+        h = torch.tanh(x[:, t] @ weight_ih.T + torch.einsum("bj,jh->bh", h, weight_hh) + bias)
+        states.append(h)
+    return torch.stack(states, dim=1), h
