@@ -1,0 +1,29 @@
+# mistake: queries and keys are exchanged
+# hint: the attention function takes queries first, then keys: a row of the weights belongs to a query
+import math
+
+import torch
+from torch import nn
+
+
+def attend(q, k, v, mask=None):
+    scores = k @ q.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights * mask
+    return weights @ v, weights
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model, d_k=None, d_v=None):
+        super().__init__()
+        d_k = d_model if d_k is None else d_k
+        d_v = d_model if d_v is None else d_v
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(self, x, mask=None):
+        return attend(self.query(x), self.key(x), self.value(x), mask)

@@ -1,0 +1,7 @@
+# mistake: `device` is ignored
+# hint: make the mask where it is asked for: `device=device` in the call that creates it
+import torch
+
+
+def causal_mask(T, device=None):
+    return torch.ones(T, T, dtype=torch.bool).tril()

@@ -1,0 +1,14 @@
+# mistake: features are permuted, not positions
+# hint: x is (B, T, d): positions are dimension 1, so `x[:, perm]`
+import torch
+
+
+def permutation_gap(module, x, perm):
+    def run(z):
+        result = module(z)
+        return result[0] if isinstance(result, (tuple, list)) else result
+
+    with torch.no_grad():
+        before = run(x[..., perm % x.shape[-1]])
+        after = run(x)[..., perm % x.shape[-1]]
+    return float((before - after).abs().max())

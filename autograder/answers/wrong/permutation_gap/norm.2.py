@@ -1,0 +1,14 @@
+# mistake: the Euclidean norm is returned
+# hint: the gap is the largest absolute difference of any two numbers
+import torch
+
+
+def permutation_gap(module, x, perm):
+    def run(z):
+        result = module(z)
+        return result[0] if isinstance(result, (tuple, list)) else result
+
+    with torch.no_grad():
+        before = run(x[:, perm])
+        after = run(x)[:, perm]
+    return float((before - after).norm(dim=-1).max())

@@ -1,0 +1,14 @@
+# mistake: the smallest difference is returned
+# hint: one position that is off is enough: take the maximum
+import torch
+
+
+def permutation_gap(module, x, perm):
+    def run(z):
+        result = module(z)
+        return result[0] if isinstance(result, (tuple, list)) else result
+
+    with torch.no_grad():
+        before = run(x[:, perm])
+        after = run(x)[:, perm]
+    return float((before - after).abs().min())

@@ -1,0 +1,14 @@
+# mistake: the difference is squared
+# hint: take the absolute value, not the square
+import torch
+
+
+def permutation_gap(module, x, perm):
+    def run(z):
+        result = module(z)
+        return result[0] if isinstance(result, (tuple, list)) else result
+
+    with torch.no_grad():
+        before = run(x[:, perm])
+        after = run(x)[:, perm]
+    return float((before - after).square().max())
