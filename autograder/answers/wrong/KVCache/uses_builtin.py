@@ -1,0 +1,24 @@
+# mistake: calls PyTorch's own attention
+# hint: use your own scaled_dot_product_attention, or the formula
+import torch
+import torch.nn.functional as F
+
+
+class KVCache:
+    def __init__(self, mha):
+        self.mha = mha
+        self.keys = self.values = None
+
+    def heads(self, z):
+        return z.unflatten(-1, (self.mha.n_heads, -1)).transpose(1, 2)
+
+    def step(self, x):
+        q = self.heads(self.mha.q_proj(x))
+        k = self.heads(self.mha.k_proj(x))
+        v = self.heads(self.mha.v_proj(x))
+        if self.keys is not None:
+            k = torch.cat([self.keys, k], dim=2)
+            v = torch.cat([self.values, v], dim=2)
+        self.keys, self.values = k, v
+        output = F.scaled_dot_product_attention(q, k, v)
+        return self.mha.out_proj(output.transpose(1, 2).flatten(2))

@@ -1,0 +1,37 @@
+# mistake: split and merge both lack the swap: they undo each other, but every head attends among pieces of words
+# hint: cut the features, then swap words and heads; swap back before joining
+import math
+
+import torch
+from torch import nn
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, n_heads, dropout=0.0, bias=True):
+        super().__init__()
+        if d_model % n_heads != 0:
+            raise ValueError("d_model has to be divisible by n_heads")
+        self.d_model, self.n_heads, self.d_k = d_model, n_heads, d_model // n_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, query, key, value, mask=None):
+        B, T_q, _ = query.shape
+        T_k = key.shape[1]
+        q = self.q_proj(query).reshape(B, self.n_heads, T_q, self.d_k)
+        k = self.k_proj(key).reshape(B, self.n_heads, T_k, self.d_k)
+        v = self.v_proj(value).reshape(B, self.n_heads, T_k, self.d_k)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.d_k)
+        if mask is not None:
+            if mask.dim() == 3:
+                mask = mask.unsqueeze(1)
+            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+        weights = torch.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = weights.masked_fill(~mask, 0.0)
+        output = self.dropout(weights) @ v
+        output = output.reshape(B, T_q, self.d_model)
+        return self.out_proj(output), weights

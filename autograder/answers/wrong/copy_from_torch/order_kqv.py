@@ -1,0 +1,15 @@
+# mistake: the packed weights are taken in the order k, q, v
+# hint: the order in in_proj_weight is q, k, v
+import torch
+
+
+def copy_from_torch(mine, theirs):
+    layers = (mine.k_proj, mine.q_proj, mine.v_proj)
+    with torch.no_grad():
+        for layer, weight in zip(layers, theirs.in_proj_weight.chunk(3)):
+            layer.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for layer, bias in zip(layers, theirs.in_proj_bias.chunk(3)):
+                layer.bias.copy_(bias)
+            mine.out_proj.bias.copy_(theirs.out_proj.bias)
+        mine.out_proj.weight.copy_(theirs.out_proj.weight)
