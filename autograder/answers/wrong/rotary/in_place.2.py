@@ -1,0 +1,13 @@
+# mistake: x itself is rotated, and the caller's tensor changes
+# hint: write into a new tensor
+import torch
+
+def rotary(x, positions, base=10_000.0):
+    d = x.shape[-1]
+    rate = base ** (-torch.arange(0, d, 2, dtype=torch.float64, device=x.device) / d)
+    angle = positions.to(torch.float64).unsqueeze(-1) * rate
+    c, s = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x[..., ::2].clone(), x[..., 1::2].clone()
+    x[..., ::2] = a * c - b * s
+    x[..., 1::2] = a * s + b * c
+    return x

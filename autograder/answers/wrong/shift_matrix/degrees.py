@@ -1,0 +1,15 @@
+# mistake: angles are turned from degrees into radians
+# hint: the angle is offset times rate, in radians as it is
+import math
+import torch
+
+def shift_matrix(offset, d_model, base=10_000.0):
+    if d_model % 2:
+        raise ValueError("no such matrix exists for odd d_model")
+    blocks = []
+    for column in range(0, d_model, 2):
+        rate = base ** (-column / d_model)
+        angle = math.radians(offset * rate)
+        c, s = math.cos(angle), math.sin(angle)
+        blocks.append(torch.tensor([[c, s], [-s, c]]))
+    return torch.block_diag(*blocks)

@@ -1,0 +1,13 @@
+# mistake: a floor division comes before the power, so that every exponent is 0
+# hint: divide with `/`, and keep fractions: `2i / d_model`
+import math
+import torch
+
+def sinusoidal_encoding(T, d_model, base=10_000.0):
+    position = torch.arange(T, dtype=torch.float64).unsqueeze(1)
+    exponent = (torch.arange(0, d_model, 2) // d_model).double()
+    angle = position / base ** exponent
+    pe = torch.zeros(T, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle)[:, : d_model // 2]
+    return pe.float()

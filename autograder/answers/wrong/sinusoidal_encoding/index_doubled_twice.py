@@ -1,0 +1,13 @@
+# mistake: the exponent is doubled twice: the even column number is 2i already
+# hint: with `arange(0, d_model, 2)` the numbers are 2i; divide by d_model, and don't multiply by 2 again
+import math
+import torch
+
+def sinusoidal_encoding(T, d_model, base=10_000.0):
+    position = torch.arange(T, dtype=torch.float64).unsqueeze(1)
+    exponent = 2 * torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angle = position / base ** exponent
+    pe = torch.zeros(T, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle)[:, : d_model // 2]
+    return pe.float()

@@ -1,0 +1,13 @@
+# mistake: odd widths raise an error: there is one sine more than there are cosines
+# hint: leave out the last cosine where d_model is odd: only `d_model // 2` of them have a column
+import math
+import torch
+
+def sinusoidal_encoding(T, d_model, base=10_000.0):
+    position = torch.arange(T, dtype=torch.float64).unsqueeze(1)
+    exponent = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    angle = position / base ** exponent
+    pe = torch.zeros(T, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle)
+    return pe.float()

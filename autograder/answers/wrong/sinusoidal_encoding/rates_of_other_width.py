@@ -1,0 +1,13 @@
+# mistake: the exponent divides by the number of pairs
+# hint: 2i is divided by d_model, not by d_model / 2
+import math
+import torch
+
+def sinusoidal_encoding(T, d_model, base=10_000.0):
+    position = torch.arange(T, dtype=torch.float64).unsqueeze(1)
+    exponent = torch.arange(0, d_model, 2, dtype=torch.float64) / ((d_model + 1) // 2)
+    angle = position / base ** exponent
+    pe = torch.zeros(T, d_model, dtype=torch.float64)
+    pe[:, 0::2] = torch.sin(angle)
+    pe[:, 1::2] = torch.cos(angle)[:, : d_model // 2]
+    return pe.float()
