@@ -9,7 +9,6 @@ import argparse
 import json
 import logging
 import os
-import random
 import tempfile
 import threading
 import time
@@ -20,11 +19,11 @@ import psutil
 from nbgrader.apps import NbGraderAPI
 from traitlets.config import Config
 
-from autograder.answers import answers_of
 from autograder.batch import grade_all
 from autograder.build import nbgrader_config, put_tools_on_path
+from autograder.sample_class import handed_in
 from autograder.sandbox.client import WarmClient
-from autograder.sources import read_source, right_answers
+from autograder.sources import read_source
 from autograder.submissions import Submission
 from utils.catalogue import find_chapter
 
@@ -58,25 +57,6 @@ output, weights = scaled_dot_product_attention(q, k, v, torch.zeros(3, 5, dtype=
 assert output.eq(0).all() and weights.eq(0).all()
 """,
 }
-
-
-def make_submission(number: int) -> nbformat.NotebookNode:
-    """Make one learner's notebook: the first is right, others mix right answers, mistakes and stubs."""
-    choose = random.Random(number)
-    notebook = read_source(CHAPTER)
-    for cell in notebook.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        if not marks.get("solution"):
-            continue
-        name = marks["grade_id"]
-        kind = "right" if number == 0 else choose.choice(["right", "right", "correct", "wrong", "stub"])
-        if kind == "right":
-            cell.source = right_answers(CHAPTER.id)[name]
-        elif kind == "stub":
-            cell.source = f"def {name}(*arguments):\n    raise NotImplementedError"
-        else:
-            cell.source = choose.choice(answers_of(name, kind)).source
-    return notebook
 
 
 class PeakMemory:
@@ -162,7 +142,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     logging.getLogger("traitlets").setLevel(logging.ERROR)
-    notebooks = [make_submission(number) for number in range(arguments.count)]
+    notebooks = [handed_in(CHAPTER, number) for number in range(arguments.count)]
     stock_count = arguments.stock or arguments.count
     figures: dict[str, float] = {"submissions": arguments.count, "processors": os.cpu_count()}
     with tempfile.TemporaryDirectory() as temporary:
