@@ -692,7 +692,9 @@ with once_solved(sinusoidal_encoding, rotary):
         image = ax.imshow(scores)
         ax.figure.colorbar(image, ax=ax, label="score")
         ax.set(xlabel="position n of the key", ylabel="position m of the query", title=title)
-    plots.show("Scores for all pairs of positions: a ridge with blotches when added, constant along diagonals when turned.")
+    plots.show(
+        "Scores for all pairs of positions: a ridge with blotches when added, constant along diagonals when turned."
+    )
 
 # %% [markdown]
 # **To think about.** Queries and keys are turned, values aren't. What would happen if they were?

@@ -144,7 +144,7 @@ def test_the_bundle_holds_no_solution_and_no_wrong_implementation(files: dict[st
 
 def test_the_bundle_holds_no_hidden_test_and_nothing_compiled(files: dict[str, bytes]) -> None:
     hidden = "\n".join(path.read_text() for path in (ROOT / "autograder" / "hidden").glob("*.py"))
-    names = re.findall(r"^def (\w+)\(student", hidden, re.MULTILINE)
+    names = re.findall(r"^def (\w+)\(student: Student, rng", hidden, re.MULTILINE)
     assert names
     for name, content in files.items():
         text = _everything(content)

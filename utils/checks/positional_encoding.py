@@ -165,11 +165,19 @@ def batches(student: Student, ids: Tensor, table: Tensor) -> object:
 )
 def length_limit(student: Student, ids: Tensor, table: Tensor) -> object:
     module = _embedding(student, table)
-    return {
-        "max_len tokens": module(ids[:, :MAX_LEN]),
-        "one more": error_of(lambda: module(ids[:, : MAX_LEN + 1])),
-        "three more": error_of(lambda: module(ids)),
-    }
+    return {"max_len tokens": module(ids[:, :MAX_LEN])} | _too_long(module, ids[:, : MAX_LEN + 1], ids)
+
+
+def _too_long(module: HeldObject, *batches: Tensor) -> dict[str, str]:
+    """Observe what becomes of sequences that are too long: the error, or how many vectors come back."""
+    seen = {}
+    for ids in batches:
+        results: list[object] = []
+        outcome = error_of(lambda ids=ids, results=results: results.append(module(ids)))
+        if results and isinstance(results[0], Tensor) and results[0].dim() > 1:
+            outcome = f"{results[0].shape[1]} vectors"
+        seen[f"{ids.shape[1]} tokens where max_len is {MAX_LEN}"] = outcome
+    return seen
 
 
 def _dropped(module: HeldObject, ids: Tensor, rate: float) -> dict[str, bool]:
@@ -197,7 +205,11 @@ def _dropped(module: HeldObject, ids: Tensor, rate: float) -> dict[str, bool]:
 )
 def dropout_in_training(student: Student, ids: Tensor, table: Tensor) -> object:
     student.seed(5)
-    return _dropped(_embedding(student, table, 0.4, 20), ids, 0.4)
+    silent = _embedding(student, torch.zeros_like(table), 0.4, 20)  # words of zeros: only the encoding is left
+    waves, seen = silent(ids), silent.train()(ids)
+    return _dropped(_embedding(student, table, 0.4, 20), ids, 0.4) | {
+        "the encoding is dropped too": bool((seen[waves != 0] == 0).any())
+    }
 
 
 @probe(

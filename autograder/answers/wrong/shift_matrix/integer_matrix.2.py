@@ -1,4 +1,4 @@
-# mistake: the matrix is made of whole numbers, so its entries are cut
+# mistake: the matrix is made of whole numbers, which cut its entries or refuse them
 # hint: make it with a floating-point dtype
 import torch
 
