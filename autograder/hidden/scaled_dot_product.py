@@ -37,6 +37,8 @@ def every_pair_is_compared(student: Student, rng: Randomness) -> None:
         q, k = rng.normal(size, t_q, d_k), rng.normal(size, t_k, d_k)
         close(student.attention_scores(q, k), _outer_products(q, k), "the scores")
         untouched(student)
+    q, k = rng.normal(batch, t_k, d_k), rng.normal(batch, t_q, d_k)  # more keys than queries, and the other way round
+    close(student.attention_scores(q, k), _outer_products(q, k), "the scores")
     q, k = rng.normal(batch, 1, d_k), rng.normal(batch, 1, d_k)
     close(student.attention_scores(q, k), _outer_products(q, k), "the scores for one query and one key")
 
@@ -297,6 +299,7 @@ def shapes_of_every_kind(student: Student, rng: Randomness) -> None:
     for front in ((), (2, 3), (2, 1, 3), (1,)):
         _compare(student, *_qkv(rng, front))
     q, k, v = _qkv(rng, (2,))
+    _compare(student, k, q, rng.normal(2, q.shape[1], v.shape[-1]))  # more keys than queries, and the other way round
     _compare(student, q[:, :1], k, v)
     _compare(student, q, k[:, :1], v[:, :1])
     batch, heads, t_q, t_k, d_k = rng.sizes(5, 2, 9)
