@@ -529,8 +529,9 @@ with once_solved(sinusoidal_encoding, TransformerEmbedding):
 # of 64 fresh queues.
 #
 # (`nn.Embedding` starts with numbers of standard deviation 1. For your embedding, which multiplies by
-# $\sqrt{d_{model}}$, we let them start smaller by that factor, as described above. With the large start the words drown
-# the waves, and the very same network learns much more slowly: try it.)
+# $\sqrt{d_{model}}$, we let them start smaller by that factor, as described above. With the large start the words
+# drown the waves, and the very same network learns far more slowly: with three seeds it had got to 57 %, 73 % and 77
+# % after 300 updates. Try it.)
 
 
 # %%
@@ -570,8 +571,9 @@ with once_solved(sinusoidal_encoding, TransformerEmbedding):
     plots.show("Right answers against updates: near 100 percent with positions, 50 percent throughout without.")
 
 # %% [markdown]
-# Is that luck? We ran both with ten seeds. With positions: MEASURED_WITH. Without: MEASURED_WITHOUT, and with 1,000
-# questions a coin lies between 47 and 53 in nineteen of twenty cases.
+# Is that luck? We ran both with ten seeds. With positions: between 99.7 % and 100.0 % in the end, eight times the
+# full 100.0 %. Without: between 47.8 % and 52.4 %, and with 1,000 questions a coin lies between 47 % and 53 % in
+# nineteen of twenty cases.
 #
 # ### Positions for any length?
 #

@@ -52,6 +52,13 @@ def test_every_exercise_has_a_stub_a_check_hints_and_a_question(chapter: Chapter
 
 
 @CHAPTERS
+def test_no_figure_is_left_to_be_filled_in(chapter: Chapter) -> None:
+    texts = [cell.source for cell in read_source(chapter).cells if cell.cell_type == "markdown"]
+    prose = re.sub(r"`[^`]*`|\$[^$]*\$", "", "\n".join(texts))
+    assert re.findall(r"\b(?:[A-Z]{2,}_[A-Z_]+|TODO|FIXME|XXX|TBD)\b", prose) == []
+
+
+@CHAPTERS
 def test_points_in_the_notebook_are_those_of_the_catalogue(chapter: Chapter) -> None:
     released = nbformat.read(build.released_path(chapter), as_version=4)
     points = {
