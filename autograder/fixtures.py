@@ -26,7 +26,7 @@ class NotRight(Exception):
 def _observations(source: str, exercise: Exercise, probes: list[Probe]) -> tuple[dict[str, Observation], list[str]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, f"<{exercise.name}>", "exec"), namespace)
-    student = LocalStudent(namespace, shortcuts=exercise.shortcuts)
+    student = LocalStudent(namespace, shortcuts=exercise.shortcuts, chapter=exercise.chapter)
     seen = {probe.name: observe(probe, student, probe.given())[0] for probe in probes}
     return seen, student.shortcuts_used
 

@@ -36,6 +36,7 @@ class Session:
     """A worker in which a submission's cells have run; started anew, without the culprit, where one is lost."""
 
     warm: WarmClient
+    chapter: str
     cells: list[RunnableCell]
     until: float  # time.monotonic() at which the submission as a whole has had its time
     replaced: dict[int, list[Exercise]] = field(default_factory=dict)  # cell → exercises with a right piece after it
@@ -49,6 +50,7 @@ class Session:
                 raise WorkerLost("timeout", "the notebook as a whole took longer than it may")
             worker = self.warm.worker()
             try:
+                worker.request("begin", {"chapter": self.chapter})
                 if all(self._run(cell, worker) for cell in self.cells):
                     self.worker = worker
             finally:
@@ -134,7 +136,7 @@ class Grader:
             return SubmissionResult(student, "", path, error=text)
         result = SubmissionResult(student, chapter.id, path, chapter.points, error=handed.remark)
         plan = make_plan(handed, chapter)
-        session = Session(self.warm, cells_to_run(plan), time.monotonic() + SUBMISSION_SECONDS)
+        session = Session(self.warm, chapter.id, cells_to_run(plan), time.monotonic() + SUBMISSION_SECONDS)
         seed = content_hash(cell.source for cell in session.cells if not cell.is_own)
         try:
             for exercise in chapter.exercises:
@@ -178,7 +180,7 @@ class Grader:
         worker = session.open()
         tests = tests_of(exercise.name)
         worker.deadline = time.monotonic() + max(EXERCISE_SECONDS, sum(test.seconds for test in tests) / 4)
-        student = RemoteStudent(worker, exercise.shortcuts)
+        student = RemoteStudent(worker, exercise.shortcuts, exercise.chapter)
         errors: list[LearnerError] = []
         lost: WorkerLost | None = None
         for test in tests:
@@ -227,7 +229,9 @@ class Grader:
                     for name in used:
                         place = plan.exercises[name].cell or session.cells[0].number
                         replaced.setdefault(place, []).append(chapter.exercise(name))
-                    again = Session(self.warm, session.cells, session.until, replaced, broken=dict(session.broken))
+                    again = Session(
+                        self.warm, chapter.id, session.cells, session.until, replaced, broken=dict(session.broken)
+                    )
                     try:
                         better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed)
                     finally:
@@ -243,7 +247,7 @@ class Grader:
 
     def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
         """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
-        explaining = Session(self.warm, session.cells, session.until, broken=dict(session.broken))
+        explaining = Session(self.warm, chapter.id, session.cells, session.until, broken=dict(session.broken))
         try:
             for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
                 if mine.status == "passed":
@@ -259,7 +263,7 @@ class Grader:
         try:
             worker = session.open()
             worker.deadline = time.monotonic() + VISIBLE_SECONDS
-            return examine(RemoteStudent(worker, exercise.shortcuts), exercise.name)
+            return examine(RemoteStudent(worker, exercise.shortcuts, exercise.chapter), exercise.name)
         except (WorkerLost, RuntimeError):
             session.close()
             return None

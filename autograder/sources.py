@@ -82,7 +82,6 @@ def own_code_cells(chapter_id: str) -> dict[str, tuple[str, str | None]]:
     return cells
 
 
-@cache
 def right_answers(chapter_id: str) -> dict[str, str]:
     """Give the solved exercise cells of a chapter: exercise → source."""
     return {exercise: source for source, exercise in own_code_cells(chapter_id).values() if exercise is not None}

@@ -10,8 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from autograder.audit import grade_answer
 from autograder.build import released_path
-from autograder.sources import right_answers
+from autograder.grader import Grader
+from autograder.sources import answer_with_imports, right_answers
 from utils import course_map, mine, quiet, standins
 from utils.catalogue import find_chapter, find_exercise
 from utils.report import examine
@@ -157,3 +159,47 @@ def test_the_map_of_the_course_says_what_is_next(chapters: Path) -> None:
     shown = repr(course_map())
     assert f"{CHAPTER.points} of {CHAPTER.points} points" in shown
     assert first.name not in shown.splitlines()[1]
+
+
+def test_a_chapter_takes_pieces_of_earlier_chapters_only(chapters: Path) -> None:
+    for name in ("SelfAttention", "causal_mask", "MultiHeadAttention"):
+        with pytest.raises(ValueError, match="earlier chapters only"):
+            mine(name)
+
+
+TAKEN = (
+    "{name} = mine('{name}')",
+    "from utils.standins import {name}",
+    "from utils.standins import STANDINS\n{name} = STANDINS['{name}']",
+    "from utils import standins\nclass {name}(standins.{name}):\n    pass",
+)
+
+
+@pytest.mark.parametrize("source", TAKEN)
+@pytest.mark.parametrize(
+    "name", ["scaled_dot_product_attention", "SelfAttention", "CausalSelfAttention", "MultiHeadAttention"]
+)
+def test_an_exercise_taken_ready_made_earns_nothing(grader: Grader, source: str, name: str) -> None:
+    if "class" in source and name.islower():
+        source = "from utils import standins\ndef {name}(*a, **k):\n    return standins.{name}(*a, **k)"
+    result = grade_answer(grader, find_exercise(name), "from utils import mine\n" + source.format(name=name))
+    assert result.score == 0
+    assert result.status in ("forbidden", "error")
+
+
+@pytest.mark.parametrize("name", ["causal_mask", "padding_mask", "softmax"])
+def test_mine_hands_out_no_exercise_of_the_chapter_that_is_graded(grader: Grader, name: str) -> None:
+    result = grade_answer(grader, find_exercise(name), f"from utils import mine\n{name} = mine({name!r})")
+    assert result.score == 0
+    assert "earlier chapters only" in result.message
+
+
+def test_a_piece_of_an_earlier_chapter_is_fine_in_a_graded_answer(grader: Grader) -> None:
+    source = answer_with_imports(find_exercise("SelfAttention"))
+    source = source.replace(
+        "from utils.standins import scaled_dot_product_attention",
+        "from utils import mine\nscaled_dot_product_attention = mine('scaled_dot_product_attention')",
+    )
+    assert "mine(" in source
+    result = grade_answer(grader, find_exercise("SelfAttention"), source)
+    assert result.score == result.points

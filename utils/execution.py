@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils.shortcuts import ShortcutWatch
+from utils.shortcuts import LAST, ShortcutWatch
 
 KEPT_GRAPHS = 16  # backward passes are asked for soon after the call; older graphs are dropped
 
@@ -92,7 +92,15 @@ class Executor:
         torch.manual_seed(seed)
         return {}
 
-    def call(self, target: str | Held, method: str | None, args: list, kwargs: dict, shortcuts: Iterable[str]) -> dict:
+    def call(
+        self,
+        target: str | Held,
+        method: str | None,
+        args: list,
+        kwargs: dict,
+        shortcuts: Iterable[str],
+        chapter: str = LAST,
+    ) -> dict:
         """Call a function, a class, or a method of a held object, on copies of the given tensors.
 
         The reply holds the value, the names of arguments that were changed in place, what autograd was left with on
@@ -115,7 +123,7 @@ class Executor:
         shortcuts = tuple(shortcuts)
         with torch.enable_grad():
             if shortcuts:
-                with ShortcutWatch(shortcuts) as watch:
+                with ShortcutWatch(shortcuts, chapter) as watch:
                     result = function(*args, **kwargs)
                 found = watch.found
             else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from utils import quiet
-from utils.catalogue import find_chapter, find_exercise
+from utils.catalogue import Exercise, all_chapters, find_chapter, find_exercise
 from utils.definitions import definitions_only, plain_python
 from utils.progress import progress_file
 from utils.report import examine
@@ -27,10 +27,15 @@ def mine(name: str) -> Callable:
     exercise = find_exercise(name)
     if name not in STANDINS:
         raise KeyError(f"{name} isn't a piece that later chapters build on; there are: {', '.join(STANDINS)}")
+    here = quiet.chapter() or Path.cwd().name
+    if here in {chapter.id for chapter in all_chapters()} and exercise.chapter >= here:
+        raise ValueError(
+            f"{name} is an exercise of chapter {exercise.chapter[:2]}: mine() takes pieces of earlier chapters only"
+        )
     if quiet.is_on():
         return STANDINS[name]  # a graded chapter never depends on another chapter's answers
     chapter = find_chapter(exercise.chapter)
-    answer, reason = _own(name, exercise.chapter, exercise.shortcuts)
+    answer, reason = _own(exercise)
     if answer is not None:
         print(f"{name}: yours, from chapter {chapter.number}")
         return answer
@@ -38,8 +43,9 @@ def mine(name: str) -> Callable:
     return STANDINS[name]
 
 
-def _own(name: str, chapter_id: str, shortcuts: tuple[str, ...]) -> tuple[Callable | None, str]:
+def _own(exercise: Exercise) -> tuple[Callable | None, str]:
     """Find the learner's answer; None, with the reason, where it can't be used."""
+    name, chapter_id = exercise.name, exercise.chapter
     number = chapter_id[:2]
     file = progress_file().parent / chapter_id / f"{chapter_id}.ipynb"
     if not file.exists():
@@ -53,7 +59,7 @@ def _own(name: str, chapter_id: str, shortcuts: tuple[str, ...]) -> tuple[Callab
     try:
         with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            report = examine(LocalStudent(namespace, shortcuts=shortcuts), name)
+            report = examine(LocalStudent(namespace, shortcuts=exercise.shortcuts, chapter=chapter_id), name)
     except Exception:  # an answer of a kind that the check itself stumbles over
         return None, f"yours in chapter {number} doesn't pass its check yet"
     if report.status == "not_started":

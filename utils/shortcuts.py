@@ -102,24 +102,34 @@ MODULES: dict[str, tuple[type[nn.Module], ...]] = {
 # Every name that a watch can report.
 ALL_NAMES = frozenset().union(*FUNCTIONS.values(), (f"nn.{cls.__name__}" for kind in MODULES.values() for cls in kind))
 
-_allowed: ContextVar[bool] = ContextVar("shortcuts_allowed", default=False)
+LAST = "99"  # sorts after every chapter
+ALWAYS = ""  # sorts before every chapter
+_allowed_after: ContextVar[str | None] = ContextVar("shortcuts_allowed_after", default=None)
 
 
 @contextmanager
-def shortcuts_allowed() -> Any:
-    """Let the course's own ready-made pieces use what learners have to build."""
-    token = _allowed.set(True)
+def shortcuts_allowed(after: str = ALWAYS) -> Any:
+    """Let the course's own ready-made pieces use what learners have to build, in chapters after the piece's own.
+
+    A piece called by another one has the outer one's freedom.
+    """
+    outer = _allowed_after.get()
+    token = _allowed_after.set(after if outer is None else outer)
     try:
         yield
     finally:
-        _allowed.reset(token)
+        _allowed_after.reset(token)
 
 
 class ShortcutWatch(TorchFunctionMode):
-    """Record in `found` every function and module of the given families that runs inside the `with` block."""
+    """Record in `found` every function and module of the given families that runs inside the `with` block.
 
-    def __init__(self, families: Iterable[str]) -> None:
+    Ready-made pieces of chapters before `chapter` may use them: a chapter builds on earlier ones, not on itself.
+    """
+
+    def __init__(self, families: Iterable[str], chapter: str = LAST) -> None:
         super().__init__()
+        self.chapter = chapter
         families = tuple(families)
         self.names = frozenset().union(*(FUNCTIONS[family] for family in families))
         self.classes = tuple(cls for family in families for cls in MODULES[family])
@@ -127,7 +137,8 @@ class ShortcutWatch(TorchFunctionMode):
         self._hook = None
 
     def _note(self, name: str) -> None:
-        if not _allowed.get() and name not in self.found:
+        after = _allowed_after.get()
+        if (after is None or after >= self.chapter) and name not in self.found:
             self.found.append(name)
 
     def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:

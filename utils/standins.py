@@ -11,16 +11,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from utils.catalogue import find_exercise
 from utils.shortcuts import shortcuts_allowed
 
 
-def _allowed(function: Callable) -> Callable:
-    @wraps(function)
-    def call(*args: object, **kwargs: object) -> object:
-        with shortcuts_allowed():
-            return function(*args, **kwargs)
+def _allowed_after(exercise: str) -> Callable:
+    chapter = find_exercise(exercise).chapter
 
-    return call
+    def wrap(function: Callable) -> Callable:
+        @wraps(function)
+        def call(*args: object, **kwargs: object) -> object:
+            with shortcuts_allowed(chapter):
+                return function(*args, **kwargs)
+
+        return call
+
+    return wrap
 
 
 def _with_open_rows(mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -29,20 +35,20 @@ def _with_open_rows(mask: Tensor) -> tuple[Tensor, Tensor]:
     return mask | ~is_open, is_open
 
 
-@_allowed
+@_allowed_after("softmax")
 def softmax(x: Tensor, dim: int = -1) -> Tensor:
     """Give `torch.softmax`, with zeros for a slice of nothing but −∞."""
     return torch.softmax(x, dim).nan_to_num(0.0)
 
 
-@_allowed
+@_allowed_after("padding_mask")
 def padding_mask(lengths: Tensor, max_len: int) -> Tensor:
     """Give (B, 1, max_len), True at real tokens, padded by PyTorch."""
     rows = [torch.ones(int(length), dtype=torch.bool, device=lengths.device) for length in [*lengths, max_len]]
     return nn.utils.rnn.pad_sequence(rows, batch_first=True)[:-1].unsqueeze(1)
 
 
-@_allowed
+@_allowed_after("scaled_dot_product_attention")
 def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Give `F.scaled_dot_product_attention` and its weights: (..., T_q, d_v) and (..., T_q, T_k)."""
     identity = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device).expand(*k.shape[:-1], k.shape[-2])
@@ -54,7 +60,7 @@ def scaled_dot_product_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor |
     return output * is_open, F.scaled_dot_product_attention(q, k, identity, attn_mask=opened) * is_open
 
 
-@_allowed
+@_allowed_after("causal_mask")
 def causal_mask(T: int, device: torch.device | str | None = None) -> Tensor:
     """Give (T, T), True where a position may attend, from `nn.Transformer`'s own mask of −∞."""
     return nn.Transformer.generate_square_subsequent_mask(T, device=device) == 0
@@ -69,6 +75,7 @@ class SelfAttention(nn.Module):
         self.key = nn.Linear(d_model, d_k or d_model, bias=False)
         self.value = nn.Linear(d_model, d_v or d_model, bias=False)
 
+    @_allowed_after("SelfAttention")
     def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Attend from x (B, T, d_model) to itself: (B, T, d_v) and (B, T, T)."""
         return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x), mask)
@@ -77,6 +84,7 @@ class SelfAttention(nn.Module):
 class CausalSelfAttention(SelfAttention):
     """Self-attention that never looks ahead."""
 
+    @_allowed_after("CausalSelfAttention")
     def forward(self, x: Tensor, padding: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Attend from x (B, T, d_model) to what came before; padding is (B, 1, T)."""
         mask = causal_mask(x.shape[1], device=x.device)
@@ -96,7 +104,7 @@ class MultiHeadAttention(nn.Module):
         self.v_proj = nn.Linear(d_model, d_model, bias=bias)
         self.out_proj = nn.Linear(d_model, d_model, bias=bias)
 
-    @_allowed
+    @_allowed_after("MultiHeadAttention")
     def forward(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Attend with every head: (B, T_q, d_model) and weights (B, H, T_q, T_k)."""
         batch, t_q, d_model = query.shape

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from utils.execution import Executor, Held, map_leaves
+from utils.shortcuts import LAST
 
 Transport = Callable[[str, dict], dict]
 
@@ -35,9 +36,10 @@ class _Bridge(torch.autograd.Function):
 class Student:
     """A learner's functions and classes, called by name: `student.softmax(x)`."""
 
-    def __init__(self, transport: Transport, shortcuts: Iterable[str] = ()) -> None:
+    def __init__(self, transport: Transport, shortcuts: Iterable[str] = (), chapter: str = LAST) -> None:
         self._transport = transport
-        self._shortcuts = tuple(shortcuts)
+        self._shortcuts = tuple(shortcuts)  # families that the exercise replaces
+        self._chapter = chapter  # whose exercise it is: ready-made pieces of earlier chapters are fine
         self.changed: list[int] = []  # which tensors of the last call its code changed in place
         self.left: list[str] = []  # what the last call left on its tensors: "requires_grad", "grad"
         self.shortcuts_used: list[str] = []  # forbidden built-ins that ran in any call
@@ -74,6 +76,7 @@ class Student:
             "args": map_leaves(note, list(args)),
             "kwargs": map_leaves(note, dict(kwargs)),
             "shortcuts": self._shortcuts,
+            "chapter": self._chapter,
         }
         reply = self._transport("call", fields)
         self.changed = list(reply["changed"])
@@ -168,6 +171,12 @@ class HeldObject:
 class LocalStudent(Student):
     """A student in this very process: the functions of a running notebook."""
 
-    def __init__(self, namespace: dict, overrides: dict | None = None, shortcuts: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        namespace: dict,
+        overrides: dict | None = None,
+        shortcuts: Iterable[str] = (),
+        chapter: str = LAST,
+    ) -> None:
         self.executor = Executor(namespace, overrides)
-        super().__init__(self.executor.request, shortcuts)
+        super().__init__(self.executor.request, shortcuts, chapter)

@@ -13,7 +13,7 @@ from typing import Any
 from autograder.sandbox import wire
 from autograder.sandbox.isolation import Layers
 from utils.execution import LearnerError
-from utils.shortcuts import ALL_NAMES
+from utils.shortcuts import ALL_NAMES, LAST
 from utils.student import Student
 
 START_SECONDS = 120  # importing PyTorch from a cold disk takes its time
@@ -138,9 +138,9 @@ def _count_tensors(tree: Any) -> int:
 class RemoteStudent(Student):
     """A student whose code runs in a worker: calls, gradients and errors cross as plain values."""
 
-    def __init__(self, worker: WorkerHandle, shortcuts: tuple[str, ...] = ()) -> None:
+    def __init__(self, worker: WorkerHandle, shortcuts: tuple[str, ...] = (), chapter: str = LAST) -> None:
         self.worker = worker
-        super().__init__(worker.request, shortcuts)
+        super().__init__(worker.request, shortcuts, chapter)
 
 
 class WarmConnection:

@@ -44,7 +44,7 @@ def check(answer: Callable | str) -> Card | None:
         )
     namespace = inspect.currentframe().f_back.f_globals
     overrides = {} if isinstance(answer, str) else {name: answer}
-    report = examine(LocalStudent(namespace, overrides, exercise.shortcuts), name)
+    report = examine(LocalStudent(namespace, overrides, exercise.shortcuts, exercise.chapter), name)
     remember(name, report.passed)
     card = ReportCard(report)
     if os.environ.get("NBGRADER_EXECUTION") and not report.passed:
