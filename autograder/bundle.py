@@ -10,7 +10,7 @@ import jinja2
 
 from autograder.build import HOME, released_path
 from autograder.paths import ROOT, TEMPLATES
-from utils.catalogue import written_chapters
+from utils.catalogue import Chapter, written_chapters
 
 TOP = "transformer-course"
 MOMENT = (2020, 1, 1, 0, 0, 0)  # the same files give the same zip
@@ -27,7 +27,7 @@ def learner_pyproject() -> str:
         f'[project]\nname = "{ours["project"]["name"]}"\nversion = "{ours["project"]["version"]}"\n'
         f'requires-python = "{ours["project"]["requires-python"]}"\ndependencies = [\n{listed}]\n\n'
         '[tool.setuptools.packages.find]\ninclude = ["utils*"]\n\n'
-        '[tool.setuptools.package-data]\nutils = ["*.toml", "fixtures/*"]\n'
+        '[tool.setuptools.package-data]\nutils = ["*.toml", "fixtures/*", "measured/*"]\n'
     )
 
 
@@ -35,14 +35,14 @@ def _name_of(requirement: str) -> str:
     return requirement.split(">")[0].split("=")[0].split("<")[0].strip()
 
 
-def bundle_files() -> Iterator[tuple[str, bytes]]:
-    """Give every file of the bundle: its name below the top folder, and its content."""
-    chapters = written_chapters()
+def bundle_files(chosen: tuple[Chapter, ...] | None = None) -> Iterator[tuple[str, bytes]]:
+    """Give every file of the bundle: its name below the top folder, and its content. All chapters, if none is chosen."""
+    chapters = chosen or written_chapters()
     yield "notebooks/home.ipynb", HOME.read_bytes()
     for chapter in chapters:
         yield f"notebooks/{chapter.id}/{chapter.id}.ipynb", released_path(chapter).read_bytes()
     for path in sorted((ROOT / "utils").rglob("*")):
-        if path.suffix in (".py", ".toml", ".safetensors"):
+        if path.suffix in (".py", ".toml", ".safetensors", ".json") and ".ipynb_checkpoints" not in path.parts:
             yield path.relative_to(ROOT).as_posix(), path.read_bytes()
     yield "environment.yml", (ROOT / "environment.yml").read_bytes()
     yield "requirements.lock", (ROOT / "requirements.lock").read_bytes()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from autograder.paths import ROOT
 from autograder.secrets import secret_file
+from utils.assets import all_assets, is_here
 
 PACKAGES = ("torch", "numpy", "matplotlib", "jupyterlab", "nbgrader", "jupytext", "safetensors")
 ADVICE = {
@@ -45,8 +46,17 @@ def examine_machine() -> Iterator[Finding]:
     yield Finding("browser", "good" if browser else "missing", "found" if browser else "none found", remedy)
     yield Finding("sources", "good" if (ROOT / "solutions").is_dir() else "missing", "solutions/ is here"
                   if (ROOT / "solutions").is_dir() else "no solutions/: grading needs a checkout")  # fmt: skip
+    yield from examine_assets()
     known = secret_file().exists()
     yield Finding("secret", "good", "kept in your configuration" if known else "will be made at the first grading")
+
+
+def examine_assets() -> Iterator[Finding]:
+    """Look which weights and data are in the cache, intact."""
+    for asset in all_assets().values():
+        state, found = ("good", "in the cache") if is_here(asset.name) else ("missing", "not fetched")
+        remedy = f"Only {asset.used_in} needs it: course fetch, or without wifi course fetch --install FILE"
+        yield Finding(f"asset {asset.name}", state, found, "" if state == "good" else remedy)
 
 
 def _examine_isolation() -> Iterator[Finding]:
