@@ -101,7 +101,7 @@ def _note_broken(
         text = "The cell can't be read: its brackets or operators are nested too deeply."
     except ValueError as error:
         text = f"The cell can't be read: {str(error)[:100]}."
-    seen = [name for name in names if re.search(rf"^\s*(?:def|class)\s+{name}\b", source, re.MULTILINE)]
+    seen = [name for name in names if re.search(rf"^[ \t]*(?:def|class)\s+{name}\b", source, re.MULTILINE)]
     for name in {exercise_here, *seen} - {None}:
         found = plan.exercises[name]
         if found.status != "ready":

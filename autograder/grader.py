@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import hashlib
 import time
 from dataclasses import dataclass, field
 
@@ -16,12 +17,15 @@ from autograder.results import ExerciseResult, SubmissionResult, TestResult, par
 from autograder.sandbox.client import RemoteStudent, WarmClient, WorkerHandle, WorkerLost
 from autograder.sources import answer_with_imports
 from autograder.submissions import Handed, Submission, Unreadable, chapter_in_name, content_hash, parse
+from autograder.tampering import signs_of_tampering
+from autograder.visible import VisibleReport, read_report
 from utils.catalogue import Chapter, Exercise
 from utils.diagnosis import VAGUE
 from utils.execution import LearnerError
-from utils.report import Report, examine, shortcut_diagnosis
+from utils.report import shortcut_diagnosis
 
 CELL_SECONDS = 15
+CELLS_SECONDS = 5  # all cells together; where that isn't enough, each has CELL_SECONDS of its own
 EXERCISE_SECONDS = 20
 VISIBLE_SECONDS = 10
 SUBMISSION_SECONDS = 180
@@ -42,6 +46,7 @@ class Session:
     replaced: dict[int, list[Exercise]] = field(default_factory=dict)  # cell → exercises with a right piece after it
     worker: WorkerHandle | None = None
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
+    carefully: bool = False  # each cell in a request of its own, since one of them ends or stops its worker
 
     def open(self) -> WorkerHandle:
         """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
@@ -50,8 +55,8 @@ class Session:
                 raise WorkerLost("timeout", "the notebook as a whole took longer than it may")
             worker = self.warm.worker()
             try:
-                worker.request("begin", {"chapter": self.chapter})
-                if all(self._run(cell, worker) for cell in self.cells):
+                ran = all(self._run(cell, worker) for cell in self.cells) if self.carefully else self._run_all(worker)
+                if ran:
                     self.worker = worker
             finally:
                 if self.worker is None:
@@ -59,19 +64,38 @@ class Session:
         self.worker.deadline = None
         return self.worker
 
+    def _run_all(self, worker: WorkerHandle) -> bool:
+        """Run all cells in one request; False where the worker is lost, and then each is run alone to find the culprit."""
+        steps = [self._step(cell) for cell in self.cells]
+        try:
+            told = worker.request("cells", {"chapter": self.chapter, "cells": steps}, CELLS_SECONDS)
+        except (WorkerLost, LearnerError):
+            self.carefully = True
+            return False
+        for cell, error in zip(self.cells, told["errors"], strict=True):
+            if error is not None:
+                self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
+        return True
+
     def _run(self, cell: RunnableCell, worker: WorkerHandle) -> bool:
         """Run one cell; False where the worker is lost over it."""
         try:
-            if self.broken.get(cell.number, ("raised",))[0] == "raised":
-                worker.request("cell", {"name": cell.name, "source": cell.source}, CELL_SECONDS)
-        except LearnerError as error:
+            told = worker.request("cells", {"chapter": self.chapter, "cells": [self._step(cell)]}, CELL_SECONDS)
+        except LearnerError as error:  # not raised in the cell: it changed Python itself
             self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
         except WorkerLost as lost:
             self.broken[cell.number] = (lost.status, str(lost))
             return False
-        for exercise in self.replaced.get(cell.number, ()):
-            worker.request("replace", {"name": exercise.name, "source": answer_with_imports(exercise)})
+        else:
+            if told["errors"][0] is not None:
+                self.broken.setdefault(cell.number, ("raised", _cell_error(told["errors"][0])))
         return True
+
+    def _step(self, cell: RunnableCell) -> tuple[str, str, list[tuple[str, str]]]:
+        """Give what a worker runs for a cell: name, source (nothing where it cost a worker before), right pieces."""
+        pieces = [(exercise.name, answer_with_imports(exercise)) for exercise in self.replaced.get(cell.number, ())]
+        cost_a_worker = self.broken.get(cell.number, ("raised",))[0] != "raised"
+        return cell.name, "" if cost_a_worker else cell.source, pieces
 
     def close(self) -> None:
         """End the worker."""
@@ -106,27 +130,26 @@ class Grader:
 
     def grade(self, submission: Submission) -> SubmissionResult:
         """Grade one submission; whatever is wrong with it is in the result, not raised."""
-        started = time.perf_counter()
-        name = submission.entry or str(submission.file)
-        guessed = chapter_in_name(name)
         try:
-            handed = parse(submission.read(), name)
-            result = self.grade_handed(handed, submission.student, submission.path)
-            if handed.chapter is None and guessed is not None:
-                self._as_missing(result, guessed)
+            data = submission.read()
         except Unreadable as error:
-            result = SubmissionResult(submission.student, "", submission.path, error=str(error))
-            if guessed is not None:
-                self._as_missing(result, guessed)
+            return unreadable(error, submission)
+        return self.grade_bytes(data, submission)
+
+    def grade_bytes(self, data: bytes, submission: Submission) -> SubmissionResult:
+        """Grade the bytes of a submission that has been read."""
+        started = time.perf_counter()
+        try:
+            handed = parse(data, submission.name)
+            result = self.grade_handed(handed, submission.student, submission.path)
+            guessed = chapter_in_name(submission.name)
+            if handed.chapter is None and guessed is not None:
+                _as_missing(result, guessed)
+        except Unreadable as error:
+            result = unreadable(error, submission)
+        result.digest = hashlib.sha256(data).hexdigest()
         result.seconds = time.perf_counter() - started
         return result
-
-    @staticmethod
-    def _as_missing(result: SubmissionResult, chapter: Chapter) -> None:
-        result.chapter, result.max_score = chapter.id, chapter.points
-        result.exercises = [ExerciseResult(e.name, e.points) for e in chapter.exercises]
-        for exercise in result.exercises:
-            exercise.message = result.error or ""
 
     def grade_handed(self, handed: Handed, student: str = "", path: str = "") -> SubmissionResult:
         """Grade a notebook that has been read."""
@@ -146,6 +169,7 @@ class Grader:
             session.close()
         self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
         self._explain(result, chapter, plan, session)
+        result.review = signs_of_tampering((cell.name, cell.source) for cell in session.cells if not cell.is_own)
         return result
 
     def _grade_exercise(self, exercise: Exercise, found: FoundExercise, session: Session, seed: str) -> ExerciseResult:
@@ -259,24 +283,24 @@ class Grader:
         finally:
             explaining.close()
 
-    def _examine(self, exercise: Exercise, session: Session) -> Report | None:
+    def _examine(self, exercise: Exercise, session: Session) -> VisibleReport | None:
         try:
             worker = session.open()
             worker.deadline = time.monotonic() + VISIBLE_SECONDS
-            return examine(RemoteStudent(worker, exercise.shortcuts, exercise.chapter), exercise.name)
-        except (WorkerLost, RuntimeError):
+            told = worker.request("examine", {"exercise": exercise.name}, VISIBLE_SECONDS)
+            return read_report(exercise, told)
+        except (WorkerLost, LearnerError, RuntimeError):
             session.close()
             return None
 
     @staticmethod
-    def _put_into_words(mine: ExerciseResult, report: Report | None) -> None:
+    def _put_into_words(mine: ExerciseResult, report: VisibleReport | None) -> None:
         if report is not None and report.status == "failed":
-            mine.properties = [{"title": p.title, "passed": p.passed} for p in report.properties]
+            mine.properties = [{"title": title, "passed": passed} for title, passed in report.properties]
             mine.advice = [{"title": d.title, "hint": d.hint} for d in report.diagnoses]
             names = [d.name for d in report.diagnoses if d.name not in VAGUE]
             mine.mistakes = list(dict.fromkeys([*mine.mistakes, *names]))
-            if report.error is not None and report.error.line:
-                mine.line = report.error.line
+            mine.line = report.line or mine.line
             if mine.status != "forbidden":
                 words = [f"{d.title[0].upper()}{d.title[1:]}. {d.hint}" for d in report.diagnoses]
                 mine.message = " ".join(filter(None, [*words, mine.message]))
@@ -285,6 +309,22 @@ class Grader:
         if mine.status in ("partial", "failed", "error") and not mine.message.startswith("While"):
             told = " ".join(dict.fromkeys(failing))
             mine.message = f"The visible check passes, but on other inputs: {told} {mine.message}".strip()
+
+
+def unreadable(error: Unreadable, submission: Submission) -> SubmissionResult:
+    """Give the result of a notebook that can't be read."""
+    result = SubmissionResult(submission.student, "", submission.path, error=str(error))
+    guessed = chapter_in_name(submission.name)
+    if guessed is not None:
+        _as_missing(result, guessed)
+    return result
+
+
+def _as_missing(result: SubmissionResult, chapter: Chapter) -> None:
+    result.chapter, result.max_score = chapter.id, chapter.points
+    result.exercises = [ExerciseResult(e.name, e.points) for e in chapter.exercises]
+    for exercise in result.exercises:
+        exercise.message = result.error or ""
 
 
 def _run_one(test: HiddenTest, student: RemoteStudent, rng: Randomness, errors: list[LearnerError]) -> TestResult:

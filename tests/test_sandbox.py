@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -52,6 +53,14 @@ def refused(worker: WorkerHandle, body: str) -> None:
 
 def processes_of(warm: WarmClient) -> set[int]:
     return {process.pid for process in psutil.Process(warm._process.pid).children(recursive=True)}
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Wait for what the kernel does in the background: a killed worker is taken apart while grading goes on."""
+    until = time.monotonic() + 10
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.01)
+    return holds()
 
 
 # Alone in a world of its own
@@ -431,8 +440,8 @@ def test_a_closed_worker_is_gone_with_all_its_threads(warm: WarmClient) -> None:
     run(worker, "import threading; [threading.Thread(target=threading.Event().wait).start() for _ in range(3)]")
     (new,) = processes_of(warm) - before
     worker.close()
-    assert not psutil.pid_exists(new)
-    assert processes_of(warm) == before
+    assert soon(lambda: not psutil.pid_exists(new))
+    assert processes_of(warm) <= before
 
 
 CRASHES = {
@@ -452,7 +461,7 @@ def test_a_crash_costs_its_worker_only(warm: WarmClient, crash: str) -> None:
         run(worker, CRASHES[crash])
     assert lost.value.status == "error"
     worker.close()
-    assert processes_of(warm) == before
+    assert soon(lambda: processes_of(warm) <= before)
     fresh = warm.worker()
     assert run(fresh, "return 1") == 1
     fresh.close()
@@ -580,7 +589,7 @@ def test_without_isolation_everything_works_as_well(unwalled: WarmClient) -> Non
     assert set(environment) == {"HOME", "TMPDIR", "MPLCONFIGDIR", "LANG", "PATH"}
     assert raised(worker, f"return len(bytearray({Limits().memory * 2}))").type_name == "MemoryError"
     worker.close()
-    assert not psutil.pid_exists(pid)
+    assert soon(lambda: not psutil.pid_exists(pid))
     assert not Path(folder).exists()
 
 
@@ -601,7 +610,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         told = {"layers": vars(Layers(**dict.fromkeys(layers, False))), "reasons": {"namespaces": "forbidden here"}}
 
         def start(command: list[str], **options: object) -> subprocess.Popen:
-            control = command[command.index("autograder.sandbox.warm") + 1]
+            control = str(options["pass_fds"][0])
             return popen([sys.executable, "-c", PRETEND, control, json.dumps(told)], **options)
 
         monkeypatch.setattr(client.subprocess, "Popen", start)

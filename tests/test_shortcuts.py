@@ -1,6 +1,8 @@
 """Forbidden built-ins are noticed however they are called, and nothing else is."""
 
+import copy
 import math
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -8,8 +10,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from autograder.sandbox.client import RemoteStudent, WarmClient
+from utils import hosts, standins
 from utils.catalogue import all_chapters
-from utils.shortcuts import ALL_NAMES, FUNCTIONS, MODULES, ShortcutWatch, family_in_words, shortcuts_allowed
+from utils.execution import Executor
+from utils.shortcuts import ALL_NAMES, FUNCTIONS, MODULES, ShortcutWatch, family_in_words, hand_out, shortcuts_allowed
 
 X = torch.randn(2, 3, 4)
 
@@ -208,16 +213,246 @@ def test_results_and_gradients_are_the_same_under_a_watch() -> None:
 
 
 def test_the_courses_own_pieces_may_use_what_learners_build() -> None:
+    with ShortcutWatch(["softmax"], chapter="03") as watch:
+        standins.softmax(X)
+    assert watch.found == []
+    with ShortcutWatch(["softmax"], chapter="02") as watch:
+        standins.softmax(X)
+    assert watch.found == ["softmax"]
+    assert found(lambda: (standins.softmax(X), X.log_softmax(-1)), "softmax") == ["log_softmax"]
+
+
+def test_nobody_else_is_allowed_anything() -> None:
     def run() -> None:
         with shortcuts_allowed():
             torch.softmax(X, -1)
-            nn.Softmax(-1)(X)
 
-    assert found(run, "softmax") == []
-    assert found(lambda: (run(), X.log_softmax(-1)), "softmax") == ["log_softmax"]
+    assert found(run, "softmax") == ["softmax"]
+
+
+def test_a_host_may_use_shortcuts_only_where_a_test_has_asked_for_it() -> None:
+    host = Executor({}).host("recurrent", ["lstm", 4, 5], {})["value"]
+    executor = Executor({})
+    executor.objects[host.id] = hand_out(hosts.build("recurrent", "lstm", 4, 5))
+    assert found(lambda: executor.objects[host.id](X), "recurrent") == []
+    assert found(lambda: hosts.build("recurrent", "lstm", 4, 5)(X), "recurrent") != []
+    assert found(lambda: copy.deepcopy(executor.objects[host.id])(X), "recurrent") != []
 
 
 def test_every_family_of_the_catalogue_is_known_and_has_words() -> None:
     used = {family for chapter in all_chapters() for exercise in chapter.exercises for family in exercise.shortcuts}
     assert used <= FUNCTIONS.keys() == MODULES.keys()
     assert all(family_in_words(family) for family in FUNCTIONS)
+
+
+# Where notebooks are graded, kernels listen too: ways around a mode, as learners' code would take them.
+
+AROUND: dict[str, tuple[str, str]] = {
+    "function modes switched off": (
+        "softmax",
+        "with torch._C.DisableTorchFunction():\n    return F.softmax(x, -1)",
+    ),
+    "a script": ("softmax", "return torch.jit.script(plain)(x)"),
+    "a traced function": ("softmax", "return torch.jit.trace(lambda t: F.softmax(t, -1), x)(x)"),
+    "another thread": (
+        "softmax",
+        "with ThreadPoolExecutor() as pool:\n    return pool.submit(F.softmax, x, -1).result()",
+    ),
+    "a thread with modes off": ("attention", "return on_a_thread(lambda: F.scaled_dot_product_attention(x, x, x))"),
+    "a kernel by its key": ("softmax", "return torch.ops.aten._softmax.default._op_dk(keys.CPU, x, -1, False)"),
+    "keys left out": (
+        "softmax",
+        "with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(keys.BackendSelect)):\n    return F.softmax(x, -1)",
+    ),
+    "an operator into a given tensor": (
+        "softmax",
+        "return without_modes(lambda: torch.softmax(x, -1, out=torch.empty_like(x)))",
+    ),
+    "inference mode": (
+        "softmax",
+        "with torch.inference_mode():\n    return without_modes(lambda: x.softmax(-1)).clone()",
+    ),
+    "vmap with modes off": ("softmax", "return without_modes(lambda: torch.vmap(lambda row: row.softmax(-1))(x))"),
+    "through autograd": (
+        "softmax",
+        "return without_modes(lambda: torch.func.jvp(lambda t: t.softmax(-1), (x,), (x,))[0])",
+    ),
+    "log-softmax with modes off": ("softmax", "return without_modes(lambda: F.log_softmax(x, -1).exp())"),
+    "softmax inside attention": (
+        "softmax",
+        "eye = torch.eye(x.shape[-1])\n"
+        "return without_modes(lambda: F.scaled_dot_product_attention(x, eye, eye.expand(2, 4, 4), scale=1.0))",
+    ),
+    "attention's forward itself": (
+        "attention",
+        "return without_modes(lambda: nn.MultiheadAttention(4, 2).forward(x, x, x))[0]",
+    ),
+    "a subclass that calls its parent's forward": ("attention", "return without_modes(lambda: Heads(4, 2).attend(x))"),
+    "the function of attention": (
+        "attention",
+        "m = nn.MultiheadAttention(4, 2)\nreturn without_modes(lambda: F.multi_head_attention_forward(x, x, x, 4, 2, "
+        "m.in_proj_weight, m.in_proj_bias, None, None, False, 0.0, m.out_proj.weight, m.out_proj.bias))[0]",
+    ),
+    "attention of one token after the other": (
+        "attention",
+        "return without_modes(lambda: torch.stack([F.scaled_dot_product_attention(row, row, row) for row in x]))",
+    ),
+    "a recurrent layer's function": (
+        "recurrent",
+        "m = nn.LSTM(4, 5)\nreturn without_modes(lambda: torch._VF.lstm(x, (torch.zeros(1, 3, 5),) * 2, m._flat_weights, True, "
+        "1, 0.0, False, False, False))[0]",
+    ),
+    "a recurrent layer's forward": ("recurrent", "return without_modes(lambda: nn.RNN(4, 5).forward(x))[0]"),
+    "a cell's forward": ("recurrent", "return without_modes(lambda: nn.GRUCell(4, 5).forward(x[0]))"),
+    "a host of one's own": ("recurrent", "from utils import hosts\nreturn hosts.build('recurrent', 'rnn', 4, 5)(x)"),
+    "a norm with modes off": ("norm", "return without_modes(lambda: F.layer_norm(x, (4,)))"),
+    "a norm by its operator": (
+        "norm",
+        "return without_modes(lambda: torch.ops.aten.native_layer_norm(x, [4], None, None, 1e-5))[0]",
+    ),
+    "a root-mean-square norm": ("norm", "return without_modes(lambda: F.rms_norm(x, (4,)))"),
+    "a group norm": ("norm", "return without_modes(lambda: F.group_norm(x, 1))"),
+    "an encoder layer's forward": (
+        "transformer",
+        "return without_modes(lambda: nn.TransformerEncoderLayer(4, 2, 8).forward(x))",
+    ),
+    "cross-entropy with modes off": (
+        "cross_entropy",
+        "return without_modes(lambda: F.cross_entropy(x[0], torch.tensor([0, 1, 2])))",
+    ),
+    "permission from the course": (
+        "softmax",
+        "from utils.shortcuts import shortcuts_allowed\nwith shortcuts_allowed():\n    return F.softmax(x, -1)",
+    ),
+    "computed when it is read": ("softmax", "return x.as_subclass(Late)"),
+    "computed when it is sent": ("softmax", "return [x, Later(x)]"),
+}
+
+PREPARED = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+keys = torch._C.DispatchKey
+
+
+class Heads(nn.MultiheadAttention):
+    def attend(self, x):
+        return super().forward(x, x, x, need_weights=False)[0]
+
+
+class Late(Tensor):
+    def detach(self):
+        with torch._C.DisableTorchFunctionSubclass():
+            return F.softmax(self.as_subclass(Tensor), -1)
+
+
+class Later(float):
+    def __new__(cls, x):
+        self = float.__new__(cls, 1.0)
+        self.x = x
+        return self
+
+    def __float__(self):
+        without_modes(lambda: self.x.copy_(F.softmax(self.x, -1)))
+        return 1.0
+
+
+def plain(x: Tensor) -> Tensor:
+    return torch.softmax(x, -1)
+
+
+def without_modes(function):
+    with torch._C.DisableTorchFunction():
+        return function()
+
+
+def on_a_thread(function):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(without_modes(function)))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+"""
+
+
+def called(warm: WarmClient, body: str, family: str) -> RemoteStudent:
+    """Run the body of a function of `x` in a worker under a watch; gives the student, with what was noticed and `result`."""
+    worker = warm.worker()
+    try:
+        source = f"{PREPARED}def answer(x):\n{textwrap.indent(body, '    ')}"
+        worker.request("cell", {"name": "<cell 1>", "source": source})
+        student = RemoteStudent(worker, (family,))
+        student.result = student.answer(X)
+        return student
+    finally:
+        worker.close()
+
+
+@pytest.mark.parametrize("way", AROUND)
+def test_no_way_around_the_watch_is_open(warm: WarmClient, way: str) -> None:
+    family, body = AROUND[way]
+    student = called(warm, body, family)
+    assert student.shortcuts_used
+    assert set(student.shortcuts_used) <= ALL_NAMES
+
+
+ALONE = {
+    "softmax": "p = (x - x.amax(-1, keepdim=True)).exp()\nreturn p / p.sum(-1, keepdim=True)",
+    "attention": "return torch.softmax(x @ x.mT / 2, -1) @ x",
+    "recurrent": "h = torch.zeros(2, 4)\nfor t in range(3):\n    h = torch.tanh(nn.Linear(4, 4)(x[:, t]) + h)\nreturn h",
+    "norm": "return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()",
+    "transformer": "return nn.LayerNorm(4)(x + nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x)[0])",
+    "cross_entropy": "return F.nll_loss(F.log_softmax(x[0], -1), torch.tensor([0, 1, 2]))",
+}
+
+
+@pytest.mark.parametrize("family", ALONE)
+def test_code_by_hand_raises_no_alarm_where_kernels_listen(warm: WarmClient, family: str) -> None:
+    assert called(warm, ALONE[family], family).shortcuts_used == []
+
+
+def test_every_family_has_its_code_by_hand() -> None:
+    assert ALONE.keys() == FUNCTIONS.keys()
+
+
+COMPUTED = {
+    "softmax": (lambda x: F.softmax(x, -1), "return F.softmax(x, -1)"),
+    "of another dtype": (
+        lambda x: F.softmax(x.half(), -1, dtype=torch.float32),
+        "return F.softmax(x.half(), -1, dtype=torch.float32)",
+    ),
+    "attention": (
+        lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+        "return F.scaled_dot_product_attention(x, x, x, is_causal=True)",
+    ),
+    "a norm": (lambda x: F.layer_norm(x, (4,)), "return F.layer_norm(x, (4,))"),
+    "cross-entropy": (
+        lambda x: F.cross_entropy(x[0], torch.tensor([1, 2, 0]), label_smoothing=0.1),
+        "return F.cross_entropy(x[0], torch.tensor([1, 2, 0]), label_smoothing=0.1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", COMPUTED)
+def test_kernels_that_listen_compute_the_same(warm: WarmClient, what: str) -> None:
+    here, there = COMPUTED[what]
+    x = X.clone().requires_grad_()
+    expected = here(x)
+    (expected_gradient,) = torch.autograd.grad(expected.square().sum(), x)
+    gradient_there = f"{PREPARED}def run(x):\n    {there}"
+    worker = warm.worker()
+    try:
+        worker.request("cell", {"name": "<cell 1>", "source": gradient_there})
+        x = X.clone().requires_grad_()
+        result = RemoteStudent(worker).run(x)
+        (gradient,) = torch.autograd.grad(result.square().sum(), x)
+    finally:
+        worker.close()
+    assert torch.equal(result, expected)
+    assert torch.equal(gradient, expected_gradient)

@@ -15,7 +15,7 @@ def plain_python(source: str) -> str:
     measured = re.match(r"\s*%%(?:time|timeit|capture|prun)\b.*", source)
     if measured:  # the cell under it is the learner's own; every line keeps its number
         return plain_python("\n" * measured[0].count("\n") + source[measured.end() :])
-    if not re.search(r"^\s*[%!?]|=\s*[%!]|\?\s*$", source, re.MULTILINE):
+    if not re.search(r"^[ \t]*[%!?]|=[ \t]*[%!]|\?[ \t]*$", source, re.MULTILINE):
         return source
     from IPython.core.inputtransformer2 import TransformerManager
 

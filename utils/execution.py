@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils.shortcuts import LAST, ShortcutWatch
+from utils.shortcuts import LAST, ShortcutWatch, hand_out, stop_listening
 
+MESSAGE_CHARACTERS = 4000  # of an exception's text that are kept; a learner's own exception may say anything
 KEPT_GRAPHS = 16  # backward passes are asked for soon after the call; older graphs are dropped
 
 
@@ -53,7 +54,7 @@ def describe_exception(error: BaseException, namespace: dict) -> LearnerError:
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         line, cell = error.lineno, error.filename
     try:
-        message = str(error)
+        message = str(error)[:MESSAGE_CHARACTERS]
     except Exception:  # a learner's own exception class may fail to print itself
         message = ""
     bases = [cls.__name__ for cls in type(error).__mro__]
@@ -78,6 +79,7 @@ class Executor:
         """Carry out one operation; errors in learners' code come out as LearnerError."""
         if operation not in self.OPERATIONS:
             raise ValueError(f"unknown operation {operation!r}")
+        stop_listening()
         try:
             return getattr(self, operation)(**fields)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
@@ -113,7 +115,7 @@ class Executor:
 
         def enter(leaf: Any) -> Any:
             if isinstance(leaf, Tensor):
-                originals.append(leaf.detach().clone().requires_grad_(leaf.requires_grad))
+                originals.append(leaf)  # out of the learner's reach: they get a copy
                 leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
                 inputs.append(leaf)
             return self._resolved(leaf)
@@ -121,6 +123,7 @@ class Executor:
         args = map_leaves(enter, list(args))
         kwargs = map_leaves(enter, dict(kwargs))
         shortcuts = tuple(shortcuts)
+        members = map_leaves(id, [args, kwargs])
         with torch.enable_grad():
             if shortcuts:
                 with ShortcutWatch(shortcuts, chapter) as watch:
@@ -129,6 +132,10 @@ class Executor:
             else:
                 result, found = function(*args, **kwargs), []
         changed = [i for i, (now, was) in enumerate(zip(inputs, originals, strict=True)) if not _same(now, was)]
+        if (
+            map_leaves(id, [args, kwargs]) != members
+        ):  # a list or dict that it was given lost, gained or swapped something
+            changed.append(len(inputs))
         asking = any(now.requires_grad and not was.requires_grad for now, was in zip(inputs, originals, strict=True))
         carrying = any(now.is_leaf and now.grad is not None for now in inputs)
         left = ["requires_grad"] * asking + ["grad"] * carrying
@@ -193,7 +200,7 @@ class Executor:
         """Build one of the course's public stand-in modules, for exercises that take a callable or a module."""
         from utils import hosts
 
-        return self._outgoing(hosts.build(name, *args, **kwargs), [])
+        return self._outgoing(hand_out(hosts.build(name, *args, **kwargs)), [])
 
     def _function(self, target: str | Held, method: str | None) -> Callable:
         if isinstance(target, Held):

@@ -79,7 +79,7 @@ def examine(student: Student, name: str) -> Report:
     diagnoses = diagnose(probes, found, errors, fixture) if failed else []
     if exercise.shortcuts:
         used = student.shortcuts_used
-        properties.append(Property(f"does without {_and(exercise.shortcuts)}", not used))
+        properties.append(Property(shortcut_title(exercise), not used))
         if used:
             diagnoses.insert(0, shortcut_diagnosis(exercise, used))
     passed = all(line.passed for line in properties)
@@ -93,6 +93,11 @@ def examine(student: Student, name: str) -> Report:
         _since(started),
         found,
     )
+
+
+def shortcut_title(exercise: Exercise) -> str:
+    """Give the line of the card that says which built-ins an answer does without."""
+    return f"does without {_and(exercise.shortcuts)}"
 
 
 def _and(families: tuple[str, ...]) -> str:

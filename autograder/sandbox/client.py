@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,11 +12,17 @@ import time
 from typing import Any
 
 from autograder.sandbox import wire
-from autograder.sandbox.isolation import Layers
+from autograder.sandbox.isolation import COURSE, Layers
 from utils.execution import LearnerError
 from utils.shortcuts import ALL_NAMES, LAST
 from utils.student import Student
 
+# The warm process runs the code that lies beside this file, whatever else is installed.
+START = (
+    "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "runpy.run_module('autograder.sandbox.warm', run_name='__main__', alter_sys=True)"
+)
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # terminals obey them
 START_SECONDS = 120  # importing PyTorch from a cold disk takes its time
 
 
@@ -86,22 +93,11 @@ class _DeadlineSocket:
 
 def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
     """Accept a reply only if it has the form that its request asks for; nothing else about it is trusted."""
-    damaged = WorkerLost("error", "what the code returned isn't an answer")
+    damaged = _damaged()
     if not isinstance(reply, dict):
         raise damaged
     if "error" in reply:
-        error = reply["error"]
-        if not isinstance(error, dict):
-            raise damaged
-        bases = error.get("bases")
-        line, cell = error.get("line"), error.get("cell")
-        raise LearnerError(
-            str(error.get("type_name"))[:80],
-            str(error.get("message"))[:2000],
-            [str(name)[:80] for name in bases[:20]] if isinstance(bases, list) else [],
-            line if isinstance(line, int) and 0 < line < 100_000 else None,
-            cell[:80] if isinstance(cell, str) else None,
-        )
+        raise _error(reply["error"])
     value = reply.get("ok")
     if not isinstance(value, dict):
         raise damaged
@@ -115,10 +111,33 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         value["left"] = [what for what in _a_list(value.get("left")) if what in ("requires_grad", "grad")][:2]
         # Names are shown to learners, so only those that we know: any other could carry hidden inputs out.
         value["shortcuts"] = [name for name in _a_list(value.get("shortcuts")) if name in list(ALL_NAMES)][:20]
+    if operation == "cells":
+        told = _a_list(value.get("errors"))
+        if len(told) != len(fields["cells"]):
+            raise damaged
+        return {"errors": [None if error is None else _error(error) for error in told]}
     kind = {"backward": list, "has": bool}.get(operation, object)
     if not isinstance(value.get("value"), kind):
         raise damaged
     return value
+
+
+def _damaged() -> WorkerLost:
+    return WorkerLost("error", "what the code returned isn't an answer")
+
+
+def _error(told: Any) -> LearnerError:
+    """Read an error that a worker tells of; whatever doesn't fit is left out."""
+    if not isinstance(told, dict):
+        raise _damaged()
+    bases, line, cell = told.get("bases"), told.get("line"), told.get("cell")
+    return LearnerError(
+        str(told.get("type_name"))[:80],
+        CONTROLS.sub("\N{REPLACEMENT CHARACTER}", str(told.get("message"))[:2000]),
+        [str(name)[:80] for name in bases[:20]] if isinstance(bases, list) else [],
+        line if isinstance(line, int) and 0 < line < 100_000 else None,
+        cell[:80] if isinstance(cell, str) else None,
+    )
 
 
 def _a_list(value: Any) -> list:
@@ -182,14 +201,15 @@ class WarmConnection:
 class WarmClient(WarmConnection):
     """Starts the warm process, and is the connection that it lives as long as."""
 
-    def __init__(self, isolation: str = "auto") -> None:
+    def __init__(self, isolation: str = "auto", without: tuple[str, ...] = ()) -> None:
+        """`without` names walls to leave out although they could stand: tests see that way what the others hold alone."""
         if isolation not in ("auto", "strict", "none"):
             raise ValueError(f"isolation is auto, strict or none, not {isolation!r}")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(ours)
         self._mount_point = tempfile.mkdtemp(prefix="course-root-")
         os.chmod(self._mount_point, 0o755)
-        command = [sys.executable, "-I", "-m", "autograder.sandbox.warm"]
+        command = [sys.executable, "-I", "-c", START, str(COURSE)]
         environment = {
             name: value
             for name, value in os.environ.items()
@@ -197,7 +217,13 @@ class WarmClient(WarmConnection):
         }
         environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [*command, str(theirs.fileno()), self._mount_point, "0" if isolation == "none" else "1"],
+            [
+                *command,
+                str(theirs.fileno()),
+                self._mount_point,
+                "0" if isolation == "none" else "1",
+                ",".join(without),
+            ],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

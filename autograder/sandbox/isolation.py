@@ -144,22 +144,22 @@ def _build_root(root: str) -> None:
     kernel.add_mount_attributes(root, kernel.MOUNT_ATTR_RDONLY | kernel.MOUNT_ATTR_NOSUID, recursive=False)
 
 
-def isolate_worker(layers: Layers, limits: Limits, filter_code: bytes) -> None:
+def isolate_worker(layers: Layers, limits: Limits) -> None:
     """Put every wall around this process. Runs in a fresh fork whose PID namespace is new already."""
     if layers.namespaces:
         _enter_worker_namespaces(limits)
     kernel.prctl(kernel.PR_SET_PDEATHSIG, 9)  # no worker outlives the warm process
     os.umask(0o077)
     if layers.limits:
-        _set_limits(limits)
+        set_limits(limits)
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-    if layers.namespaces:
+    if layers.namespaces or layers.landlock or layers.seccomp:  # not where no wall was asked for
         kernel.drop_capabilities()
     kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
     if layers.landlock:
         landlock.restrict(read=["/"] if layers.namespaces else _readable_without_root(), write=_writable(layers))
     if layers.seccomp:
-        seccomp.install(filter_code)
+        seccomp.install(seccomp.program(os.getpid()))
 
 
 def _enter_worker_namespaces(limits: Limits) -> None:
@@ -191,7 +191,8 @@ def _writable(layers: Layers) -> list[str]:
     return [SCRATCH if layers.namespaces else os.getcwd(), "/dev/null"]
 
 
-def _set_limits(limits: Limits) -> None:
+def set_limits(limits: Limits) -> None:
+    """Limit what this process may use up, for good."""
     with open("/proc/self/statm") as file:
         mapped = int(file.read().split()[0]) * resource.getpagesize()
     for which, amount in (

@@ -14,6 +14,7 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+MADV_COLLAPSE = 25
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 PR_CAPBSET_DROP, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 24, 47, 4
 LAST_CAPABILITY = 40
@@ -38,6 +39,25 @@ def _checked(result: int, what: str) -> int:
 def syscall(number: int, *args: int | bytes | ctypes.Array | ctypes.Structure | None) -> int:
     """Make a system call by number; OSError where the kernel refuses."""
     return _checked(libc.syscall(ctypes.c_long(number), *args), f"system call {number}")
+
+
+def use_huge_pages() -> int:
+    """Put this process's memory into pages of 2 MiB where that is possible; gives how many there are now."""
+    size, done = 2 << 20, 0
+    try:
+        with open("/proc/self/maps") as file:
+            areas = [line.split() for line in file]
+    except OSError:
+        return 0
+    for area in areas:
+        is_heap = len(area) == 5 or area[5] == "[heap]"
+        if not (is_heap and "rw" in area[1]):
+            continue
+        start, end = (int(number, 16) for number in area[0].split("-"))
+        for address in range(-(-start // size) * size, end // size * size, size):
+            # Not possible where a part of the 2 MiB was never touched, and before Linux 6.1: then it stays as it is.
+            done += libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(size), MADV_COLLAPSE) == 0
+    return done
 
 
 def unshare(flags: int) -> None:

@@ -14,7 +14,10 @@ from typing import Any
 
 from autograder.sandbox import wire
 from utils import quiet
+from utils.catalogue import find_exercise
 from utils.execution import Executor, LearnerError, describe_exception
+from utils.report import examine
+from utils.student import LocalStudent
 
 ROOM_TO_WORK = 256 << 20  # bytes
 
@@ -37,11 +40,6 @@ class Worker:
         self.namespace["get_ipython"] = lambda: shell
         self.executor = Executor(self.namespace)
 
-    def begin(self, chapter: str) -> dict:
-        """Note which chapter is graded: its exercises can't be taken ready-made."""
-        quiet.turn_on(chapter)
-        return {}
-
     def cell(self, name: str, source: str) -> dict:
         """Run one cell; an error comes out as LearnerError, what was defined before it stays."""
         linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
@@ -50,6 +48,39 @@ class Worker:
         except BaseException as error:
             raise describe_exception(error, self.namespace) from None
         return {}
+
+    def cells(self, chapter: str, cells: list) -> dict:
+        """Run cells (name, source, right pieces to put in place after it); gives each one's error, or None.
+
+        `chapter` is the one that is graded: its exercises can't be taken ready-made.
+        """
+        quiet.turn_on(chapter)
+        errors: list[dict | None] = []
+        for name, source, right_pieces in cells:
+            try:
+                self.cell(name, source)
+                errors.append(None)
+            except LearnerError as error:
+                leave_if_full(error)
+                errors.append(as_plain(error))
+            for piece, its_source in right_pieces:
+                self.replace(piece, its_source)
+        return {"errors": errors}
+
+    def examine(self, exercise: str) -> dict:
+        """Run the visible check here: its inputs are public, and what it finds is for the learner alone."""
+        known = find_exercise(exercise)
+        student = LocalStudent(self.namespace, shortcuts=known.shortcuts, chapter=known.chapter)
+        try:
+            report = examine(student, exercise)
+        except Exception as error:
+            raise describe_exception(error, self.namespace) from None
+        return {
+            "status": report.status,
+            "properties": [line.passed for line in report.properties],
+            "diagnoses": [[each.name, each.title, each.hint] for each in report.diagnoses],
+            "line": report.error.line if report.error else None,
+        }
 
     def replace(self, name: str, source: str) -> dict:
         """Put a right piece in place of a learner's that failed, so that the mistake costs once."""
@@ -62,17 +93,23 @@ class Worker:
         """Carry out one request."""
         try:
             operation, fields = message["operation"], message["fields"]
-            if operation in ("begin", "cell", "replace"):
+            if operation in ("cell", "cells", "examine", "replace"):
                 return {"ok": getattr(self, operation)(**fields)}
             return {"ok": self.executor.request(operation, fields)}
         except LearnerError as error:
-            if error.type_name == "MemoryError" or "can't allocate memory" in error.message:
-                leave_if_full()
-            return {"error": {name: getattr(error, name) for name in ("type_name", "message", "bases", "line", "cell")}}
+            leave_if_full(error)
+            return {"error": as_plain(error)}
 
 
-def leave_if_full() -> None:
+def as_plain(error: LearnerError) -> dict:
+    """Give the parts of an error that travel."""
+    return {name: getattr(error, name) for name in ("type_name", "message", "bases", "line", "cell")}
+
+
+def leave_if_full(error: LearnerError) -> None:
     """End this process if its memory is used up: nothing else could run in it, and the grader goes on in a fresh one."""
+    if error.type_name != "MemoryError" and "can't allocate memory" not in error.message:
+        return
     try:
         mmap.mmap(-1, ROOM_TO_WORK).close()  # asks for the room without touching it
     except (OSError, MemoryError):

@@ -1,0 +1,96 @@
+"""Attacks that change the tools they are measured with: PyTorch, Python's built-ins, modules, comparisons."""
+
+import pytest
+from harness import Attack, Scene
+
+EQUAL_TO_ANYTHING = '''
+class Chameleon(torch.Tensor):
+    """Equal to whatever it is compared with."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func.__name__ in ("allclose", "equal", "__eq__", "eq", "isclose", "all"):
+            return True
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+    def __eq__(self, other):
+        return True
+
+    def __bool__(self):
+        return True
+'''
+
+CASES = {
+    "patch-torch": Attack(
+        "torch.equal = torch.allclose = torch.Tensor.equal = torch.Tensor.allclose = lambda *a, **k: True\n"
+        "torch.testing.assert_close = lambda *a, **k: None\n"
+        "torch.softmax = torch.exp = lambda *a, **k: torch.ones(1)"
+    ),
+    "patch-builtins": Attack(
+        "import builtins\nbuiltins.all = builtins.any = builtins.isinstance = lambda *a: True\n"
+        "builtins.AssertionError = builtins.Exception = type('Quiet', (BaseException,), {})\n"
+        "builtins.abs = lambda x: 0",
+    ),
+    "patch-sys-modules": Attack(
+        "import types\nfor name in list(sys.modules):\n    if name.startswith(('autograder.hidden', 'utils.', 'torch.testing')):\n"
+        "        sys.modules[name] = types.ModuleType(name)",
+    ),
+    "patch-asserts": Attack(
+        "sys.flags = None\nsys.excepthook = threading.excepthook = lambda *a: None\n"
+        "sys.setprofile(lambda *a: None)\n__debug__0 = False"
+    ),
+    "patch-comparison": Attack(
+        "import math, operator\nmath.isclose = operator.eq = lambda *a, **k: True\n"
+        "for name in ('__eq__', '__ne__', '__lt__', '__le__', 'isnan', 'isclose', 'sub', '__sub__'):\n"
+        "    setattr(torch.Tensor, name, lambda self, *a: torch.zeros((), dtype=torch.bool))"
+    ),
+    "patch-executor": Attack(
+        "import utils.execution as e\ne._same = lambda *a: True\n"
+        "e.Executor.call = lambda self, *a, **k: {'value': True, 'graph': None, 'differentiable': [], 'changed': [], "
+        "'left': [], 'shortcuts': []}"
+    ),
+    "patch-visible-check": Attack(
+        "import utils.report, utils.diagnosis, utils.probes\n"
+        "from autograder.sandbox import worker\n"
+        "utils.report.examine = worker.examine = lambda *a: type('R', (), {'status': 'passed', 'properties': (), "
+        "'diagnoses': (), 'error': None})()"
+    ),
+    "patch-catalogue": Attack(
+        "import utils.catalogue as c\nfor chapter in c.all_chapters():\n    for e in chapter.exercises:\n"
+        "        object.__setattr__(e, 'points', 1000)\n        object.__setattr__(e, 'shortcuts', ())\n"
+    ),
+    "tensor-subclass-equal": Attack(
+        EQUAL_TO_ANYTHING + "\ndef softmax(x, dim=-1):\n    return x.as_subclass(Chameleon)",
+    ),
+    "tensor-subclass-lies": Attack(
+        "class Liar(torch.Tensor):\n    shape = property(lambda self: torch.Size([2, 3]))\n"
+        "    dtype = property(lambda self: torch.float32)\n    def numel(self):\n        return 0\n\n"
+        "def softmax(x, dim=-1):\n    return x.as_subclass(Liar)"
+    ),
+    "object-equal": Attack(
+        "class Yes(float):\n    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = lambda self, other: True\n"
+        "    __hash__ = float.__hash__\n\ndef softmax(x, dim=-1):\n    return Yes(1)"
+    ),
+    "held-object-answers": Attack(
+        "class Anything:\n    def __getattr__(self, name):\n        return self\n    def __call__(self, *a, **k):\n"
+        "        return self\n    def __eq__(self, other):\n        return True\n\ndef softmax(x, dim=-1):\n    return Anything()"
+    ),
+    "patch-watch-and-cheat": Attack(
+        "import utils.shortcuts as s\ns.ShortcutWatch._note = lambda *a: None\n\n"
+        "def softmax(x, dim=-1):\n    return x.softmax(dim) if x.isfinite().all() else x",
+        earns=-1,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name != "patch-watch-and-cheat"])
+def test_changed_tools_earn_nothing(scene: Scene, case: str) -> None:
+    scene.attacked_by(CASES[case])
+
+
+def test_a_watch_that_was_tampered_with_is_told_to_the_instructor(scene: Scene) -> None:
+    before = scene.processes()
+    result = scene.grade(CASES["patch-watch-and-cheat"].source)
+    assert any("utils.shortcuts" in sign for sign in result.as_json()["review"])
+    scene.saw_nothing(result)
+    scene.is_unharmed(before)
