@@ -1,8 +1,9 @@
 """Grade many submissions on several processes; one that crashes its grader costs itself alone."""
 
+import gc
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
@@ -28,14 +29,21 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def grade_all(
+def engine(
     submissions: list[Submission], secret: str, warm: WarmClient, jobs: int
+) -> Callable[[list[int]], Iterator[tuple[int, SubmissionResult]]]:
+    """Give what grades the submissions at given positions, on this machine."""
+    return lambda positions: grade_all(submissions, secret, warm, jobs, positions)
+
+
+def grade_all(
+    submissions: list[Submission], secret: str, warm: WarmClient, jobs: int, positions: list[int] | None = None
 ) -> Iterator[tuple[int, SubmissionResult]]:
-    """Grade submissions side by side; yields each one's position and result as soon as it is there."""
-    waiting = list(range(len(submissions)))[::-1]
+    """Grade submissions (at these positions) side by side; yields each one's position and result as soon as it is there."""
+    waiting = list(range(len(submissions)) if positions is None else positions)[::-1]
     graders: list[_GraderProcess] = []
     try:
-        for _ in range(max(1, min(jobs, len(submissions)))):
+        for _ in range(max(1, min(jobs, len(waiting)))):
             graders.append(_start(submissions, secret, warm))
         for grader in graders:
             _hand_on(grader, waiting)
@@ -61,7 +69,7 @@ def grade_all(
 
 def _crashed(submission: Submission) -> SubmissionResult:
     text = "Grading this notebook crashed the grader, so it has no score yet. The other submissions were graded."
-    return SubmissionResult(submission.student, "", submission.path, error=text)
+    return SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
 
 
 def _start(submissions: list[Submission], secret: str, warm: WarmClient) -> _GraderProcess:
@@ -84,6 +92,7 @@ def _work(
     pipe: Connection, other_end: Connection, warm: WarmConnection, submissions: list[Submission], secret: str
 ) -> None:
     other_end.close()
+    gc.freeze()  # what was imported before the fork stays: no collection needs to look at it
     grader = Grader(secret, warm=warm)
     while True:
         try:
@@ -95,5 +104,5 @@ def _work(
             result = grader.grade(submission)
         except Exception as error:  # a fault of ours must not cost the rest of the batch
             text = f"The grader failed at this notebook ({type(error).__name__}: {error}). The others were graded."
-            result = SubmissionResult(submission.student, "", submission.path, error=text)
+            result = SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
         pipe.send(result)

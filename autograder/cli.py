@@ -2,50 +2,27 @@
 
 import json
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+from autograder import cli_hand_in, cli_package, cli_results
+from autograder.terminal import Isolation, IsolationOption, console, errors
+from autograder.terminal import printable as _printable
+from autograder.terminal import progress_bar as _progress
+from autograder.terminal import wrong_call as _wrong_call
 
 app = typer.Typer(
     help="From RNNs to BERT: build the notebooks, grade what learners hand in.",
     no_args_is_help=True,
     add_completion=False,
 )
-console = Console()
-errors = Console(stderr=True)
-
-
-class Isolation(StrEnum):
-    """How strongly learners' code is walled in."""
-
-    auto = "auto"
-    strict = "strict"
-    none = "none"
-
-
+cli_hand_in.register(app)
+cli_results.register(app)
+app.add_typer(cli_package.app, name="package")
 Chapters = Annotated[list[str] | None, typer.Argument(help="Chapters, by id or number (02). All, if none is named.")]
-IsolationOption = Annotated[
-    Isolation,
-    typer.Option(
-        help="auto: as strong as this machine can, refused where it can't; strict: everything; none: no walls."
-    ),
-]
-
-
-def _wrong_call(text: str) -> typer.Exit:
-    errors.print(f"[bold red]error:[/] {text}", highlight=False, soft_wrap=True)
-    return typer.Exit(2)
-
-
-def _progress() -> Progress:
-    """Make a progress bar that draws itself when something advances: no thread of its own, since graders are forked."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=errors, auto_refresh=False)
 
 
 def _chosen_chapters(names: list[str] | None) -> list:
@@ -118,12 +95,43 @@ def bundle(
 
 
 @app.command()
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(help="Assets. All, if none is named.")] = None,
+    bundle: Annotated[
+        Path | None, typer.Option(help="Pack this file for a room without wifi: course, assets, and wheels.")
+    ] = None,
+    pip_args: Annotated[
+        str, typer.Option(help="With --bundle: options for pip, such as the index of a smaller PyTorch.")
+    ] = "",
+    install: Annotated[Path | None, typer.Option(help="Take assets from such a file; nothing is downloaded.")] = None,
+    wheels: Annotated[Path | None, typer.Option(help="With --install: unpack the wheels to this folder.")] = None,
+) -> None:
+    """Fetch pretrained weights and data once, or pack and install the file for a room without wifi."""
+    from autograder import fetching
+
+    if sum(map(bool, (names, bundle, install))) > 1:
+        raise _wrong_call("name assets, or say --bundle FILE, or --install FILE: one at a time")
+    if bundle:
+        fetching.pack(bundle, pip_args)
+    elif install:
+        fetching.install(install, wheels)
+    else:
+        fetching.fetch(names or [])
+
+
+@app.command()
 def grade(
     paths: Annotated[list[Path], typer.Argument(help="Notebooks, folders of them, nbgrader's submitted/, or zips.")],
     out: Annotated[Path, typer.Option(help="Folder for results.json, grades.csv and feedback/.")] = Path("grades"),
     jobs: Annotated[int, typer.Option(help="Processes side by side; 0 = one per processor.", min=0)] = 0,
     isolation: IsolationOption = Isolation.auto,
     seed: Annotated[int | None, typer.Option(help="Draw hidden inputs from this seed instead of the secret.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Grade anew what hasn't changed since the last run.")] = False,
+    cluster: Annotated[
+        str | None, typer.Option(help="Grade on a dask.distributed cluster: its scheduler, such as tcp://host:8786.")
+    ] = None,
+    due: Annotated[str | None, typer.Option(help="When it was due: 2026-11-30T23:59, or with a zone +01:00.")] = None,
+    late: Annotated[str | None, typer.Option(help='What lateness costs: "10% per day, at most 50%".')] = None,
 ) -> None:
     """Grade notebooks that learners handed in: hidden tests in a sandbox, a feedback page for everyone."""
     from autograder.submissions import WrongCall, find_submissions
@@ -132,58 +140,87 @@ def grade(
         submissions = find_submissions(paths)
     except (WrongCall, OSError) as error:
         raise _wrong_call(str(error)) from None
+    from autograder.grading_run import Due, GradingRun
+    from autograder.late import LateRule, NotARule, parse_due
+    from autograder.secrets import load_secret
+
+    try:
+        rule = LateRule.parse(late) if late else LateRule(0)
+        when = Due(parse_due(due), rule) if due else None
+    except NotARule as error:
+        raise _wrong_call(str(error)) from None
+    if late and when is None:
+        raise _wrong_call("--late needs to know since when: say --due as well")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _wrong_call(f"{out} can't be written: {error}") from None
-    from autograder import reports
-    from autograder.batch import default_jobs, grade_all
-    from autograder.sandbox.client import IsolationMissing, WarmClient
-    from autograder.secrets import load_secret
-
     secret = load_secret(seed)
     started = time.perf_counter()
-    results: list = [None] * len(submissions)
-    try:
-        with WarmClient(isolation.value) as warm, _progress() as progress:
-            task = progress.add_task("starting", total=len(submissions))
-            walls = warm.isolation()
+    with GradingRun(submissions, out, secret, isolation.value, when) as run:
+        positions = run.to_grade(force)
+        if positions:
+            _grade(run, positions, secret, isolation.value, jobs, cluster)
+        for position in range(len(submissions)):
+            run.write_page(position)
+        run.write_reports()
+        _say_how_it_went(run, len(positions), out, time.perf_counter() - started)
+
+
+def _grade(run, positions: list[int], secret: str, isolation: str, jobs: int, cluster: str | None) -> None:
+    """Grade on this machine or on a cluster, with a progress bar."""
+    from autograder.sandbox.client import IsolationMissing
+
+    with _progress() as progress:
+        task = progress.add_task("starting", total=len(positions))
+
+        def grade_on(engine, walls: str) -> None:
+            run.note_walls(walls)
             if walls != "strict":
                 errors.print(
                     f"[yellow]Isolation: {walls}.[/] Grade only notebooks that you trust. `course doctor` says more."
                 )
             progress.update(task, description="grading", refresh=True)
-            for position, result in grade_all(submissions, secret, warm, jobs or default_jobs()):
-                results[position] = result
-                reports.write_feedback(result, out)
+            for _result in run.grade(positions, engine):
                 progress.update(task, advance=1, refresh=True)
-    except IsolationMissing as error:
-        raise _wrong_call(str(error)) from None
-    reports.write_results(results, walls, out)
-    reports.write_grades(results, out)
-    _say_how_it_went(results, out, time.perf_counter() - started)
+
+        try:
+            if cluster:
+                from autograder.cluster import Cluster, ClusterMissing
+
+                try:
+                    with Cluster(cluster, secret, isolation) as remote:
+                        grade_on(remote.engine(run.submissions), remote.walls)
+                except ClusterMissing as error:
+                    raise _wrong_call(str(error)) from None
+                return
+            from autograder.batch import default_jobs, engine
+            from autograder.sandbox.client import WarmClient
+
+            with WarmClient(isolation) as warm:
+                grade_on(engine(run.submissions, secret, warm, jobs or default_jobs()), warm.isolation())
+        except IsolationMissing as error:
+            raise _wrong_call(str(error)) from None
 
 
-def _say_how_it_went(results: list, out: Path, seconds: float) -> None:
+def _say_how_it_went(run, graded: int, out: Path, seconds: float) -> None:
     table = Table("student", "chapter", "score", "remarks", box=None, padding=(0, 2, 0, 0))
-    for result in results[:25]:
+    count = len(run.submissions)
+    for position in range(min(count, 25)):
+        result = run.result(position)
         words = result.error or ", ".join(f"{e.name}: {e.status}" for e in result.exercises if e.status != "passed")
         score = f"{result.score:g} / {result.max_score:g}"
         row = [result.student, result.chapter or "?", score, words[:160]]
         table.add_row(*(_printable(text) for text in row))
     console.print(table)
-    if len(results) > 25:
-        console.print(f"… and {len(results) - 25} more")
+    if count > 25:
+        console.print(f"… and {count - 25} more")
+    unchanged = f" ({count - graded} unchanged since the last run)" if graded < count else ""
     console.print(
-        f"{len(results)} graded in {seconds:.1f} s. See {out}/grades.csv, results.json and feedback/.", highlight=False
+        f"{count} graded in {seconds:.1f} s{unchanged}. See {out}/grades.csv, results.json and feedback/.",
+        highlight=False,
+        soft_wrap=True,
     )
-
-
-def _printable(text: str) -> str:
-    """Keep terminal escapes and markup of learners' names out of the terminal."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
 @app.command()
@@ -192,6 +229,7 @@ def audit(
     answers: Annotated[
         Path | None, typer.Option(help="Folder with correct/<exercise>/*.py and wrong/<exercise>/*.py.")
     ] = None,
+    only: Annotated[list[str] | None, typer.Option("--exercise", help="Only this exercise; may be said again.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the counts to this file.")] = None,
     isolation: IsolationOption = Isolation.auto,
     seed: Annotated[int | None, typer.Option(help="Draw hidden inputs from this seed instead of the secret.")] = None,
@@ -207,10 +245,13 @@ def audit(
     if not (folder / "correct").is_dir() and not (folder / "wrong").is_dir():
         raise _wrong_call(f"{folder} holds neither correct/ nor wrong/")
     known = [e for chapter in _chosen_chapters(chapters) for e in chapter.exercises]
+    if strange := sorted(set(only or ()) - {e.name for e in known}):
+        raise _wrong_call(f"no exercise named {', '.join(strange)} in the chosen chapters")
+    known = [e for e in known if not only or e.name in only]
     present = collection.exercises_in(folder)
     chosen = [exercise for exercise in known if exercise.name in present]
     left_out = sorted(set(present) - {e.name for e in known})
-    if left_out and not chapters:
+    if left_out and not chapters and not only:
         errors.print(f"[yellow]not in this edition, left out:[/] {', '.join(left_out)}", highlight=False)
     total = sum(len(collection.answers_of(e.name, kind, folder)) for e in chosen for kind in ("correct", "wrong"))
     try:

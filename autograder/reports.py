@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import jinja2
@@ -10,6 +11,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from autograder.late import duration
 from autograder.paths import TEMPLATES
 from autograder.results import SCHEMA, ExerciseResult, SubmissionResult
 from autograder.submissions import safe_file_name
@@ -34,36 +36,55 @@ STATUS_WORDS = {
 def _put(file: Path, text: str) -> None:
     """Write a file whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(file.name + ".part")
+    draft = _draft_of(file)
     draft.write_text(text, encoding="utf-8", errors="replace")  # learners' messages may hold half a character
     os.replace(draft, file)
 
 
-def write_results(results: list[SubmissionResult], isolation: str, folder: Path) -> None:
-    """Write results.json."""
-    content = {"schema": SCHEMA, "isolation": isolation, "submissions": [result.as_json() for result in results]}
-    _put(folder / "results.json", json.dumps(content, indent=1, ensure_ascii=True) + "\n")
+def _draft_of(file: Path) -> Path:
+    """Give where a file is written before it takes its place: another for each process, should two run at once."""
+    return file.with_name(f"{file.name}.{os.getpid()}.part")
+
+
+def write_results(results: Iterable[SubmissionResult], isolation: str, folder: Path) -> None:
+    """Write results.json, one submission after the other: a large class need not fit into memory."""
+    draft = _draft_of(folder / "results.json")
+    with draft.open("w", encoding="utf-8") as stream:
+        stream.write(f'{{\n "schema": {SCHEMA},\n "isolation": {json.dumps(isolation)},\n "submissions": [')
+        for number, result in enumerate(results):
+            text = json.dumps(result.as_json(), indent=1, ensure_ascii=True)
+            stream.write(("," if number else "") + "\n  " + text.replace("\n", "\n  "))
+        stream.write("\n ]\n}\n")
+    os.replace(draft, folder / "results.json")
 
 
 def plain_cell(text: str) -> str:
     """Make a text harmless in a spreadsheet: what starts like a formula gets an apostrophe in front."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    starts = text.lstrip()[:1] in ("=", "+", "-", "@", "＝", "＋", "－", "＠") or text[:1] in ("\t", "\r")
+    return f"'{text}" if starts else text
 
 
-def write_grades(results: list[SubmissionResult], folder: Path) -> None:
-    """Write grades.csv: student, chapter, a column per exercise, total."""
-    chapters = {result.chapter for result in results}
+def write_grades(results: Iterable[SubmissionResult], folder: Path, chapters: set[str], with_due: bool) -> None:
+    """Write grades.csv: student, chapter, a column per exercise, total; with a due time, what lateness cost."""
     names = [e.name for chapter in written_chapters() if chapter.id in chapters for e in chapter.exercises]
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / "grades.csv.part"
+    late_columns = ["total_before_late", "late", "handed_in"] if with_due else []
+    draft = _draft_of(folder / "grades.csv")
     with draft.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["student", "chapter", *names, "total"])
+        writer.writerow(["student", "chapter", *names, "total", *late_columns])
         for result in results:
             scores = {exercise.name: exercise.score for exercise in result.exercises}
             row = [f"{scores[name]:g}" if name in scores else "" for name in names]
-            writer.writerow([plain_cell(result.student), result.chapter, *row, f"{result.score:g}"])
+            late = _late_cells(result) if late_columns else []
+            writer.writerow([plain_cell(result.student), result.chapter, *row, f"{result.score:g}", *late])
     os.replace(draft, folder / "grades.csv")
+
+
+def _late_cells(result: SubmissionResult) -> list[str]:
+    late = result.late
+    if late is None:
+        return [f"{result.earned:g}", "", ""]
+    return [f"{late.before:g}", duration(late.seconds) if late.seconds else "", f"{late.handed_in} ({late.source})"]
 
 
 def feedback_html(result: SubmissionResult) -> str:
@@ -75,6 +96,7 @@ def feedback_html(result: SubmissionResult) -> str:
         code_style=HtmlFormatter(style="default").get_style_defs(".code"),
         exercises=[(exercise, find_exercise(exercise.name), _coloured(exercise)) for exercise in result.exercises],
         words=STATUS_WORDS,
+        duration=duration,
         with_code=lambda text: jinja2.utils.markupsafe.Markup(with_code(sentence(text))),
     )
 

@@ -43,6 +43,19 @@ class ExerciseResult:
 
 
 @dataclass
+class LatePenalty:
+    """When a submission was handed in, what says so, and what its lateness costs. `before` are the points without it."""
+
+    handed_in: str
+    source: str
+    due: str
+    seconds: int
+    percent: float
+    before: float
+    points: float
+
+
+@dataclass
 class SubmissionResult:
     """The outcome of one submission. `error` says what was wrong with it as a whole, None where nothing was."""
 
@@ -53,11 +66,22 @@ class SubmissionResult:
     seconds: float = 0.0
     error: str | None = None
     exercises: list[ExerciseResult] = field(default_factory=list)
+    late: LatePenalty | None = None  # only where a due time was given
+    digest: str = ""  # SHA-256 of the bytes that were graded; empty where there were none
+    lasting: bool = True  # False where the grader failed, not the notebook: such a result is not remembered
+    review: list[str] = field(
+        default_factory=list
+    )  # signs of tampering, for a person to look at; no points depend on them
+
+    @property
+    def earned(self) -> float:
+        """Points earned, before any penalty."""
+        return round(sum(exercise.score for exercise in self.exercises), 2)
 
     @property
     def score(self) -> float:
-        """Points earned."""
-        return round(sum(exercise.score for exercise in self.exercises), 2)
+        """Points that count."""
+        return round(self.earned - (self.late.points if self.late else 0), 2)
 
     def as_json(self) -> dict[str, Any]:
         """Give the form of results.json."""
@@ -70,7 +94,22 @@ class SubmissionResult:
             "seconds": round(self.seconds, 3),
             "error": self.error,
             "exercises": [exercise.as_json() for exercise in self.exercises],
+            **({"late": asdict(self.late)} if self.late else {}),
+            **({"review": self.review} if self.review else {}),
         }
+
+    def everything(self) -> dict[str, Any]:
+        """Give all of it as plain values, to be remembered. Lateness is not: another due time may hold tomorrow."""
+        return asdict(self) | {"late": None}
+
+    @classmethod
+    def from_everything(cls, content: dict[str, Any]) -> "SubmissionResult":
+        """Make a result again of what `everything` gave."""
+        exercises = [
+            ExerciseResult(**exercise | {"tests": [TestResult(**test) for test in exercise["tests"]]})
+            for exercise in content["exercises"]
+        ]
+        return cls(**content | {"exercises": exercises})
 
 
 def partial_score(points: int, tests: list[TestResult]) -> float:

@@ -41,6 +41,11 @@ class Submission:
     file: Path
     entry: str | None = None  # the name inside a zip
 
+    @property
+    def name(self) -> str:
+        """The name that it was handed in under."""
+        return self.entry or str(self.file)
+
     def read(self) -> bytes:
         """Read the bytes; Unreadable where the file is too large or can't be opened."""
         try:
@@ -132,7 +137,7 @@ def _upgraded(content: dict, version: object) -> tuple[dict, str]:
 
 def _code_cells(cells: list) -> Iterator[HandedCell]:
     for cell in cells:
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+        if not isinstance(cell, dict):
             continue
         source = cell.get("source", "")
         if isinstance(source, list):
@@ -141,6 +146,9 @@ def _code_cells(cells: list) -> Iterator[HandedCell]:
             continue
         metadata = cell.get("metadata")
         marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+        # An exercise's cell that was turned into text by a wrong key is still an answer.
+        if cell.get("cell_type") != "code" and not (isinstance(marks, dict) and marks.get("solution") is True):
+            continue
         grade_id = marks.get("grade_id") if isinstance(marks, dict) else None
         # JSON may hold lone surrogates, which no UTF-8 file can: they become a question mark.
         source = source[:MAX_CELL_CHARACTERS].encode("utf-8", "replace").decode()
@@ -230,7 +238,9 @@ def _student(relative: PurePosixPath, folder: str = "") -> str:
 
 
 def _clean(name: str) -> str:
-    return re.sub(r"[\x00-\x1f\x7f]", "", name.encode("utf-8", "replace").decode())[:100] or "unknown"
+    # Controls of both kinds (terminals obey them), and signs that turn the direction of text.
+    text = name.encode("utf-8", "replace").decode()
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", "", text)[:100] or "unknown"
 
 
 def safe_file_name(name: str) -> str:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -47,6 +48,14 @@ def worker(warm: WarmClient) -> Iterator[WorkerHandle]:
 @pytest.fixture(scope="session")
 def grader(warm: WarmClient) -> Grader:
     return Grader("a secret of these tests", warm=warm)
+
+
+@pytest.fixture(scope="session")
+def scene(grader: Grader, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """One scene for all attacks of a test process: a grader at work, with secrets around it."""
+    from harness import set_up  # beside the attacks
+
+    return set_up(grader, tmp_path_factory.mktemp("scene"))
 
 
 @pytest.fixture(scope="session")
@@ -96,9 +105,10 @@ class _AlreadyWarm:
 def course_grade(warm: WarmClient, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """Call `course grade` in this process: all of it but the start of the warm process."""
 
-    def call(*paths: Path, seed: int = 1, jobs: int = 2, out: Path | None = None) -> Run:
+    def call(*paths: Path, seed: int = 1, jobs: int = 2, out: Path | None = None, more: list[str] | None = None) -> Run:
         out = out or tmp_path_factory.mktemp("call") / "grades"
         arguments = ["grade", *map(str, paths), "--seed", str(seed), "--jobs", str(jobs), "--out", str(out)]
+        arguments += more or []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(client, "WarmClient", lambda isolation: _AlreadyWarm(warm))
             done = CliRunner().invoke(cli.app, arguments)
