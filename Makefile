@@ -9,16 +9,20 @@ ARGS ?=
 # No questions about news, no look for updates: the course works without a network.
 QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+# The file that `course fetch --bundle` packed, in a room without wifi.
+OFFLINE ?=
+FETCH = $(BIN)/python -P utils/assets.py $(if $(OFFLINE),--install "$(OFFLINE)")
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 # nbgrader calls its tools by name.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 CPUS := $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 
-.PHONY: help install lab test browser bench build bundle lock clean
+.PHONY: help install lab test fetch browser postgres bench build bundle lock clean
 
 help:
 	@echo "make lab     set up and open JupyterLab on notebooks/   (ARGS=--no-browser on servers)"
 	@echo "make test    set up and run every test"
+	@echo "make fetch   fetch pretrained weights and data  (without wifi: OFFLINE=FILE)"
 	@echo "make build   make all notebooks from their sources"
 	@echo "make bundle  pack the learners' zip"
 	@echo "make bench   measure grading beside stock nbgrader"
@@ -34,10 +38,19 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 	@touch $@
 
 lab: install
+	@$(FETCH) --brief || echo "Opening JupyterLab all the same: only the last chapter needs what is missing. Later: make fetch"
 	cd notebooks && ../$(BIN)/jupyter lab --ip=127.0.0.1 $(QUIET) $(AS_ROOT) $(ARGS)
 
-test: install browser
+test: install browser postgres
+	@$(FETCH) --quiet
 	$(BIN)/python -m pytest -n $(CPUS) --dist loadfile --nbval-lax tests solutions $(ARGS)
+
+fetch: install
+	@$(FETCH)
+
+postgres:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { echo "The gradebook's tests need PostgreSQL: installing it"; \
+	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q postgresql; }
 
 browser:
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "The browser tests need Chromium: installing it"; \

@@ -1,26 +1,18 @@
 """The real nbgrader, from release to export, beside `course grade`: the same scores."""
 
 import csv
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader_tree import CHAPTER, SECRET, filled_in, make_course, run_nbgrader
 
-from autograder import build
 from autograder.batch import grade_all
 from autograder.build import released_path
-from autograder.paths import ROOT
 from autograder.sandbox.client import WarmClient
-from autograder.sources import read_source, right_answers
+from autograder.sources import right_answers
 from autograder.submissions import find_submissions
-from utils.catalogue import find_chapter
 
-CHAPTER = find_chapter("02")
-SECRET = "a secret of this test"
 HALF = ("attention_scores", "padding_mask", "softmax_jacobian")
 WRONG = {
     "attention_scores": "def attention_scores(q, k):\n    return k @ q.mT",
@@ -32,52 +24,24 @@ WRONG = {
 }
 
 
-def _filled_in(answers: dict[str, str]) -> nbformat.NotebookNode:
-    """A learner's notebook: what was released, with answers written into its exercise cells."""
-    notebook = nbformat.read(released_path(CHAPTER), as_version=4)
-    for cell in notebook.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        if marks.get("solution") and marks["grade_id"] in answers:
-            cell.source = answers[marks["grade_id"]]
-    return notebook
-
-
 def _submissions() -> dict[str, nbformat.NotebookNode]:
     right = right_answers(CHAPTER.id)
     broken = right | {"softmax": "def softmax(x, dim=-1)\n    return x"}
     return {
-        "right": _filled_in(right),
-        "wrong": _filled_in(WRONG),
-        "half": _filled_in({name: right[name] for name in HALF}),
-        "syntax": _filled_in(broken),
-        "empty": _filled_in({}),
+        "right": filled_in(right),
+        "wrong": filled_in(WRONG),
+        "half": filled_in({name: right[name] for name in HALF}),
+        "syntax": filled_in(broken),
+        "empty": filled_in({}),
     }
-
-
-def _nbgrader(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    build.put_tools_on_path()
-    environment = os.environ | {"COURSE_SECRET": SECRET}
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("nbgrader")
-    shutil.copy(ROOT / "nbgrader_config.py", folder)
-    source = folder / "solutions" / CHAPTER.id
-    source.mkdir(parents=True)
-    nbformat.write(read_source(CHAPTER), source / f"{CHAPTER.id}.ipynb")
-    _nbgrader(folder, "generate_assignment", CHAPTER.id)
-    for student, notebook in _submissions().items():
-        place = folder / "submitted" / student / CHAPTER.id
-        place.mkdir(parents=True)
-        nbformat.write(notebook, place / f"{CHAPTER.id}.ipynb")
-    _nbgrader(folder, "autograde", CHAPTER.id)
-    _nbgrader(folder, "generate_feedback", CHAPTER.id)
-    _nbgrader(folder, "export")
+    folder = make_course(tmp_path_factory.mktemp("nbgrader"), _submissions())
+    run_nbgrader(folder, "autograde", CHAPTER.id)
+    run_nbgrader(folder, "generate_feedback", CHAPTER.id)
+    run_nbgrader(folder, "export")
     return folder
 
 

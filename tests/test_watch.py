@@ -1,0 +1,79 @@
+"""Grading at hand-in: what arrives in a folder is graded, what changes is graded again, nothing else is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import notebooks
+from autograder import cli
+from autograder.grader import Grader
+from autograder.submissions import Submission
+from autograder.watch import Watcher
+from notebooks import CHAPTER, FILE_NAME, POINTS, write
+
+
+@pytest.fixture
+def watcher(grader: Grader, tmp_path: Path) -> Watcher:
+    (tmp_path / "in").mkdir()
+    return Watcher(grader, tmp_path / "in", tmp_path / "out")
+
+
+def scores(watcher: Watcher) -> dict[str, float]:
+    written = json.loads((watcher.out / "results.json").read_text())["submissions"]
+    return {submission["student"]: submission["score"] for submission in written}
+
+
+def test_what_arrives_is_graded_once_and_its_score_and_page_are_there(watcher: Watcher) -> None:
+    assert watcher.look(patient=False) == []
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    assert [result.score for result in watcher.look(patient=False)] == [CHAPTER.points]
+    assert scores(watcher) == {"ada": CHAPTER.points}
+    assert (
+        f"{CHAPTER.points} of {CHAPTER.points}" in (watcher.out / "feedback" / "ada" / f"{CHAPTER.id}.html").read_text()
+    )
+    assert watcher.look(patient=False) == []
+
+
+def test_a_second_try_replaces_the_first(watcher: Watcher) -> None:
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.with_answers(softmax="def softmax(x, dim=-1):\n    return x"))
+    write(watcher.folder / "bob" / FILE_NAME, b"no notebook")
+    watcher.look(patient=False)
+    assert scores(watcher) == {"ada": CHAPTER.points - POINTS["softmax"], "bob": 0}
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    assert [result.student for result in watcher.look(patient=False)] == ["ada"]
+    assert scores(watcher) == {"ada": CHAPTER.points, "bob": 0}
+
+
+def test_a_file_that_is_still_arriving_is_left_until_it_rests(watcher: Watcher) -> None:
+    content = notebooks.unsolved()
+    file = write(watcher.folder / "ada" / FILE_NAME, content[:1000])
+    assert watcher.look() == []
+    file.write_bytes(content)
+    assert watcher.look() == []
+    assert [result.error for result in watcher.look()] == [None]
+
+
+def test_a_fault_of_the_grader_does_not_end_the_watch(watcher: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+
+    def fail(_submission: Submission) -> None:
+        raise ValueError("oh")
+
+    monkeypatch.setattr(watcher.grader, "grade", fail)
+    (result,) = watcher.look(patient=False)
+    assert "ValueError: oh" in result.error
+
+
+def test_the_command_refuses_to_watch_its_own_output(tmp_path: Path) -> None:
+    for arguments in (["nothing"], [str(tmp_path), "--out", str(tmp_path / "grades")]):
+        assert CliRunner().invoke(cli.app, ["watch", *arguments]).exit_code == 2
+
+
+@pytest.mark.slow
+def test_the_command_looks_once(tmp_path: Path) -> None:
+    write(tmp_path / "in" / "ada" / FILE_NAME, notebooks.solved())
+    done = CliRunner().invoke(cli.app, ["watch", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--once"])
+    assert done.exit_code == 0, done.output
+    assert f"ada  {CHAPTER.id}  {CHAPTER.points} / {CHAPTER.points}" in done.output
