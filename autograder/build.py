@@ -20,7 +20,7 @@ from autograder.sources import read_plain, read_source
 from utils.catalogue import Chapter
 from utils.fixtures import forget_loaded
 
-EXECUTION_SECONDS = 300
+EXECUTION_SECONDS = 1200
 HOME = NOTEBOOKS / "home.ipynb"
 
 

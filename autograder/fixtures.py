@@ -23,23 +23,26 @@ class NotRight(Exception):
     """The course's own answer doesn't run on the visible check's inputs."""
 
 
-def _observations(source: str, exercise: Exercise, probes: list[Probe]) -> tuple[dict[str, Observation], list[str]]:
+def _observations(
+    source: str, exercise: Exercise, probes: list[Probe], given: dict[str, dict[str, Any]]
+) -> tuple[dict[str, Observation], list[str]]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, f"<{exercise.name}>", "exec"), namespace)
     student = LocalStudent(namespace, shortcuts=exercise.shortcuts, chapter=exercise.chapter)
-    seen = {probe.name: observe(probe, student, probe.given())[0] for probe in probes}
+    seen = {probe.name: observe(probe, student, dict(given[probe.name]))[0] for probe in probes}
     return seen, student.shortcuts_used
 
 
 def record(chapter: Chapter) -> bytes:
     """Make the content of a chapter's fixture file."""
     tensors: dict[str, Tensor] = {}
+    known: dict[tuple, str] = {}  # dtype, shape and bytes → key
 
     def stored(entry: dict[str, Any]) -> dict[str, Any]:
         kept: dict[str, Any] = {}
         for label, value in entry.items():
             if isinstance(value, Tensor):
-                key = _key_of(value, tensors)
+                key = _key_of(value, tensors, known)
                 kept[label] = {"tensor": key}
             else:
                 kept[label] = value
@@ -48,13 +51,14 @@ def record(chapter: Chapter) -> bytes:
     index: dict[str, Any] = {}
     for exercise in chapter.exercises:
         probes = probes_of(exercise.name)
-        right, _used = _observations(answer_with_imports(exercise), exercise, probes)
+        given = {probe.name: probe.given() for probe in probes}
+        right, _used = _observations(answer_with_imports(exercise), exercise, probes, given)
         stumbling = [name for name, observation in right.items() if "raises" in observation]
         if stumbling:
             raise NotRight(f"the course's own answer to {exercise.name} raises an error in: {', '.join(stumbling)}")
         mistakes: dict[str, dict[str, Any]] = {}
         for answer in answers_of(exercise.name, "wrong"):
-            seen, used = _observations(answer.source, exercise, probes)
+            seen, used = _observations(answer.source, exercise, probes, given)
             if used:
                 continue  # recognised by what runs, not by what comes out
             differing = {
@@ -68,26 +72,20 @@ def record(chapter: Chapter) -> bytes:
             if differing:
                 entry["recordings"].append(differing)
         index[exercise.name] = {
-            "given": {probe.name: stored(probe.given()) for probe in probes},
+            "given": {name: stored(values) for name, values in given.items()},
             "right": {name: stored(observation) for name, observation in right.items()},
             "mistakes": list(mistakes.values()),
         }
     return safetensors.torch.save(tensors, metadata={"index": json.dumps(index, sort_keys=True)})
 
 
-def _key_of(value: Tensor, tensors: dict[str, Tensor]) -> str:
+def _key_of(value: Tensor, tensors: dict[str, Tensor], known: dict[tuple, str]) -> str:
     """Store a tensor once, however often it occurs: most mistakes are right on most probes."""
     value = value.detach().contiguous().clone()
-    for key, known in tensors.items():
-        if known.dtype == value.dtype and known.shape == value.shape and _same_bytes(known, value):
-            return key
-    key = f"{len(tensors):05d}"
-    tensors[key] = value
+    content = value.view(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
+    key = known.setdefault((value.dtype, value.shape, content), f"{len(tensors):05d}")
+    tensors.setdefault(key, value)
     return key
-
-
-def _same_bytes(a: Tensor, b: Tensor) -> bool:
-    return bool(torch.equal(a.view(-1).view(torch.uint8), b.view(-1).view(torch.uint8))) if a.numel() else True
 
 
 def fixture_path(chapter: Chapter) -> Path:

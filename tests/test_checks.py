@@ -12,6 +12,7 @@ from autograder import fixtures as recording
 from autograder.answers import answers_of
 from autograder.sources import answer_with_imports
 from utils import check, once_solved, progress
+from utils.assets import AssetMissing
 from utils.catalogue import Exercise, find_chapter, find_exercise, written_chapters
 from utils.diagnosis import VAGUE
 from utils.differences import same_observation
@@ -228,6 +229,13 @@ def test_a_picture_waits_for_its_exercise_and_lets_the_notebook_go_on(capsys: py
     shown = capsys.readouterr().out
     assert "Waiting for attention_scores" in shown
     assert "shapes don't fit" in shown
+
+
+def test_a_picture_that_lacks_a_file_says_what_to_do(capsys: pytest.CaptureFixture) -> None:
+    with once_solved(attention_scores):
+        raise AssetMissing("The weights aren't here. Run: course fetch")
+    shown = capsys.readouterr().out
+    assert "Run: course fetch" in shown and "attention_scores" not in shown
 
 
 def test_a_picture_lets_an_interrupt_through() -> None:

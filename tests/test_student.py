@@ -155,6 +155,32 @@ def test_a_change_of_an_input_in_a_list_is_noticed(student: MakeStudent) -> None
     assert made.changed == [3]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "named.pop('a')",
+        "named.clear()",
+        "named['c'] = 1",
+        "named['a'] = named['a'].T",
+        "parts.append(1)",
+        "parts.reverse()",
+    ],
+)
+def test_a_dict_or_list_that_changes_is_noticed(student: MakeStudent, line: str) -> None:
+    made = student(f"def f(parts, named):\n    {line}\n    return 1")
+    named = {"a": X, "b": X}
+    made.f([X, 2.5], named)
+    assert made.changed == [3] and list(named) == ["a", "b"]  # behind the three tensors
+    made.f(parts=[X, 2.5], named=named)
+    assert made.changed == [3]
+
+
+def test_a_dict_or_list_that_is_only_read_is_no_change(student: MakeStudent) -> None:
+    made = student("def f(parts, named):\n    return [*parts, *dict(named).values()]")
+    made.f([X, 1000, "word"], {"a": X, "n": 2.5, "none": None})
+    assert made.changed == []
+
+
 def test_a_copy_may_be_changed(student: MakeStudent) -> None:
     made = student("def f(x):\n    x = x.clone()\n    x += 1\n    y = 2 * x\n    y[0] = 0\n    return y")
     made.f(X)

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from utils import standins
+from utils import hosts_decoding, hosts_fine_tuning, standins
+from utils.shortcuts import allowed_for_host
 
 
 class FadingSum(nn.Module):
@@ -49,7 +50,7 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (B, T, d_in) to (B, T, d_h)."""
-        with standins.shortcuts_allowed():
+        with allowed_for_host(self):
             return self.layer(x)[0]
 
 
@@ -79,6 +80,11 @@ class PositionAware(nn.Module):
         return (output, x.new_zeros(x.shape[0], x.shape[1], x.shape[1])) if self.as_pair else output
 
 
+def generator(seed: int) -> torch.Generator:
+    """Give a generator of random numbers in the state that a seed sets."""
+    return torch.Generator().manual_seed(seed)
+
+
 def torch_multihead_attention(d_model: int, n_heads: int, bias: bool = True) -> nn.MultiheadAttention:
     """Build PyTorch's own multi-head attention, batch first."""
     return nn.MultiheadAttention(d_model, n_heads, bias=bias, batch_first=True)
@@ -89,7 +95,7 @@ class HostedMultiHeadAttention(standins.MultiHeadAttention):
 
     def forward(self, *inputs: Tensor | None, **options: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attend as the stand-in does."""
-        with standins.shortcuts_allowed():
+        with allowed_for_host(self):
             return super().forward(*inputs, **options)
 
 
@@ -98,7 +104,7 @@ class HostedSelfAttention(standins.SelfAttention):
 
     def forward(self, *inputs: Tensor | None, **options: Tensor | None) -> tuple[Tensor, Tensor]:
         """Attend as the stand-in does."""
-        with standins.shortcuts_allowed():
+        with allowed_for_host(self):
             return super().forward(*inputs, **options)
 
 
@@ -108,9 +114,12 @@ HOSTS: dict[str, Callable] = {
     "recurrent": Recurrent,
     "pointwise": Pointwise,
     "position_aware": PositionAware,
+    "generator": generator,
     "torch_multihead_attention": torch_multihead_attention,
     "multi_head_attention": HostedMultiHeadAttention,
     "self_attention": HostedSelfAttention,
+    **hosts_decoding.HOSTS,
+    **hosts_fine_tuning.FINE_TUNING_HOSTS,
 }
 
 

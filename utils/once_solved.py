@@ -1,5 +1,6 @@
 """`with once_solved(answer):` around a picture or an experiment that needs an exercise to be solved."""
 
+import html
 from collections.abc import Callable
 from types import TracebackType
 
@@ -26,10 +27,15 @@ class once_solved:
         import matplotlib.pyplot as plt
         from IPython.display import display
 
+        from utils.assets import AssetMissing
+
         for number in set(plt.get_fignums()) - set(self._figures):
             plt.close(number)
         names = " and ".join(self.names)
-        if isinstance(error, NotImplementedError):
+        if isinstance(error, AssetMissing):
+            body = f"<pre>{html.escape(str(error))}</pre>"
+            display(Card("waiting", "Waiting for a file that isn't here yet", "", body, str(error)))
+        elif isinstance(error, NotImplementedError):
             text = f"What belongs here appears once {names} works. Solve it above, then run this cell again."
             display(Card("waiting", f"Waiting for {names}", "", f"<p>{text}</p>", text))
         else:
@@ -40,8 +46,6 @@ class once_solved:
 
 
 def _stumbled(names: str, text: str) -> Card:
-    import html
-
     advice = f"{names} doesn't give what this cell needs yet. The check above says more."
     body = f"<p>{html.escape(advice)}</p><pre>{html.escape(text)}</pre>"
     return Card("failed", "This cell stumbled over an answer", "", body, f"{advice}\n{text}")

@@ -144,6 +144,35 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(merged), weights
 
 
+class TransformerEmbedding(nn.Module):
+    """`nn.Embedding` for tokens and, since PyTorch has no sinusoids, for positions too: these are learned."""
+
+    def __init__(self, vocab_size: int, d_model: int, max_len: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        self.positions = nn.Embedding(max_len, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Map ids (B, T) to (B, T, d_model)."""
+        if ids.shape[1] > self.positions.num_embeddings:
+            raise ValueError(f"T={ids.shape[1]} is more than max_len={self.positions.num_embeddings}")
+        places = torch.arange(ids.shape[1], device=ids.device)
+        return self.dropout(self.tokens(ids) * self.tokens.embedding_dim**0.5 + self.positions(places))
+
+
+class LayerNorm(nn.LayerNorm):
+    """PyTorch's own layer norm over the last dimension."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__(d_model, eps=eps)
+
+    @_allowed_after("LayerNorm")
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise x (..., d_model)."""
+        return super().forward(x)
+
+
 STANDINS: dict[str, Callable] = {
     piece.__name__: piece
     for piece in (
@@ -154,5 +183,7 @@ STANDINS: dict[str, Callable] = {
         SelfAttention,
         CausalSelfAttention,
         MultiHeadAttention,
+        TransformerEmbedding,
+        LayerNorm,
     )
 }

@@ -1,0 +1,15 @@
+# mistake: the linear layers have no bias
+# hint: `nn.Linear` has a bias unless told otherwise
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.linear_2 = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear_2(self.dropout(torch.relu(self.linear_1(x))))

@@ -1,0 +1,15 @@
+# mistake: there is no ReLU between the two layers
+# hint: without it two linear layers are one; ReLU comes after `linear_1`
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, d_ff)
+        self.linear_2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear_2(self.dropout(self.linear_1(x)))

@@ -1,0 +1,15 @@
+# mistake: the ReLU is after linear_2
+# hint: ReLU belongs between the two layers; the result may be negative
+import torch
+from torch import nn
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.0):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, d_ff)
+        self.linear_2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return torch.relu(self.linear_2(self.dropout(self.linear_1(x))))

@@ -1,0 +1,17 @@
+# mistake: the mean has lost its dimension, and doesn't fit x any more
+# hint: `keepdim=True` leaves a dimension of size 1, which broadcasts
+import torch
+from torch import nn
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x):
+        mean = x.mean(dim=-1)
+        variance = x.var(dim=-1, unbiased=False)
+        return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias

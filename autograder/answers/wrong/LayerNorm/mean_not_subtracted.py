@@ -1,0 +1,17 @@
+# mistake: the mean isn't subtracted from x
+# hint: first subtract the mean, then divide: the result has mean 0
+import torch
+from torch import nn
+
+
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = x.var(dim=-1, keepdim=True, unbiased=False)
+        return self.weight * x / torch.sqrt(variance + self.eps) + self.bias

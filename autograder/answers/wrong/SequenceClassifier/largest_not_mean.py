@@ -1,0 +1,27 @@
+# mistake: "mean" takes the largest value of each feature
+# hint: take the mean over time, not the maximum
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class SequenceClassifier(nn.Module):
+    def __init__(self, encoder, n_classes, dropout=0.1, pooling="cls"):
+        super().__init__()
+        if pooling not in ("cls", "mean"):
+            raise ValueError(f"unknown pooling: {pooling}")
+        self.encoder = encoder
+        self.pooling = pooling
+        self.dropout = nn.Dropout(dropout)
+        self.classifier = nn.Linear(encoder.d_model, n_classes)
+
+    def forward(self, ids, padding=None):
+        states = self.encoder(ids, padding)
+        if self.pooling == "cls":
+            pooled = states[:, 0]
+        elif padding is None:
+            pooled = states.max(1).values
+        else:
+            real = padding[:, 0].unsqueeze(-1).to(states.dtype)
+            pooled = states.masked_fill(real == 0, float("-inf")).max(1).values
+        return self.classifier(self.dropout(pooled))

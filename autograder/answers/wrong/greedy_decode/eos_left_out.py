@@ -1,0 +1,26 @@
+# mistake: EOS is missing in the result
+# hint: EOS belongs to the answer: put it in before you stop
+import torch
+
+
+@torch.no_grad()
+def greedy_decode(model, src, bos_id, eos_id, max_len):
+    was_training = model.training
+    model.eval()
+    batch = src.shape[0]
+    memory = model.encode(src)
+    ids = torch.full((batch, 1), bos_id, dtype=torch.long)
+    done = torch.zeros(batch, dtype=torch.bool)
+    for _ in range(max_len):
+        logits = model.decode(ids, memory, src)[:, -1]
+        token = logits.argmax(dim=-1)
+        token = torch.where(done, model.pad_id, token)
+        ids = torch.cat([ids, token.unsqueeze(1)], dim=1)
+        done = done | (token == eos_id)
+        if done.all():
+            break
+    model.train(was_training)
+    ids = ids[:, 1:]
+    ids = ids.masked_fill(ids == eos_id, model.pad_id)
+    width = int((ids != model.pad_id).any(0).sum())
+    return ids[:, :width]

@@ -1,0 +1,13 @@
+# mistake: the loss is cut off from the logits
+# hint: no .item(), .detach() or torch.tensor(...) on the way
+import torch
+
+
+def label_smoothed_loss(logits, target, smoothing=0.1, pad_id=0):
+
+    log_p = torch.log_softmax(logits, dim=-1)
+    nll = -log_p.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    uniform = -log_p.mean(dim=-1)
+    losses = (1 - smoothing) * nll + smoothing * uniform
+    keep = target != pad_id
+    return torch.tensor((losses * keep).sum().item() / max(keep.sum().item(), 1), dtype=logits.dtype)

@@ -1,0 +1,13 @@
+# mistake: float64 logits are cut to float32
+# hint: keep the dtype of the logits
+import torch
+
+
+def label_smoothed_loss(logits, target, smoothing=0.1, pad_id=0):
+
+    log_p = torch.log_softmax(logits.float(), dim=-1)
+    nll = -log_p.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    uniform = -log_p.mean(dim=-1)
+    losses = (1 - smoothing) * nll + smoothing * uniform
+    keep = target != pad_id
+    return (losses * keep).sum() / keep.sum().clamp(min=1)

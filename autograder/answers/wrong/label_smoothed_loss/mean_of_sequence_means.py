@@ -1,0 +1,13 @@
+# mistake: each sequence is averaged first, so tokens of short ones weigh more
+# hint: one sum over all real tokens, divided by their number
+import torch
+
+
+def label_smoothed_loss(logits, target, smoothing=0.1, pad_id=0):
+
+    log_p = torch.log_softmax(logits, dim=-1)
+    nll = -log_p.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    uniform = -log_p.mean(dim=-1)
+    losses = (1 - smoothing) * nll + smoothing * uniform
+    keep = target != pad_id
+    return ((losses * keep).sum(1) / keep.sum(1).clamp(min=1)).mean()

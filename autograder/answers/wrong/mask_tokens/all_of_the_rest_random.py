@@ -1,0 +1,14 @@
+# mistake: all chosen tokens that aren't hidden get a random id, none stays
+# hint: 10 % of the chosen tokens stay as they are
+import torch
+
+
+def mask_tokens(ids, special, mask_id, vocab_size, p=0.15, generator=None):
+    chosen = (torch.rand(ids.shape, generator=generator) < p) & ~special
+    labels = torch.where(chosen, ids, -100)
+    fate = torch.rand(ids.shape, generator=generator)
+    inputs = ids.clone()
+    inputs[chosen & (fate < 0.8)] = mask_id
+    swapped = chosen & (fate >= 0.8)
+    inputs[swapped] = torch.randint(vocab_size, ids.shape, generator=generator)[swapped]
+    return inputs, labels

@@ -1,0 +1,14 @@
+# mistake: 10 % are hidden and 80 % get a random id
+# hint: turn it round: 80 % become mask_id, 10 % a random id
+import torch
+
+
+def mask_tokens(ids, special, mask_id, vocab_size, p=0.15, generator=None):
+    chosen = (torch.rand(ids.shape, generator=generator) < p) & ~special
+    labels = torch.where(chosen, ids, -100)
+    fate = torch.rand(ids.shape, generator=generator)
+    inputs = ids.clone()
+    inputs[chosen & (fate >= 0.9)] = mask_id
+    swapped = chosen & (fate < 0.8)
+    inputs[swapped] = torch.randint(vocab_size, ids.shape, generator=generator)[swapped]
+    return inputs, labels

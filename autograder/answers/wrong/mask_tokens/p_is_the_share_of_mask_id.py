@@ -1,0 +1,14 @@
+# mistake: p is the share of tokens that become mask_id, so that more are chosen
+# hint: choose with probability p first, and then decide each chosen token's fate
+import torch
+
+
+def mask_tokens(ids, special, mask_id, vocab_size, p=0.15, generator=None):
+    chosen = (torch.rand(ids.shape, generator=generator) < p / 0.8) & ~special
+    labels = torch.where(chosen, ids, -100)
+    fate = torch.rand(ids.shape, generator=generator)
+    inputs = ids.clone()
+    inputs[chosen & (fate < 0.8)] = mask_id
+    swapped = chosen & (fate >= 0.8) & (fate < 0.9)
+    inputs[swapped] = torch.randint(vocab_size, ids.shape, generator=generator)[swapped]
+    return inputs, labels

@@ -1,0 +1,14 @@
+# mistake: 10 % of the remaining 20 % get a random id: 2 % in all
+# hint: half of the remaining 20 % get a random id: 10 % in all
+import torch
+
+
+def mask_tokens(ids, special, mask_id, vocab_size, p=0.15, generator=None):
+    chosen = (torch.rand(ids.shape, generator=generator) < p) & ~special
+    labels = torch.where(chosen, ids, -100)
+    fate = torch.rand(ids.shape, generator=generator)
+    inputs = ids.clone()
+    inputs[chosen & (fate < 0.8)] = mask_id
+    swapped = chosen & (fate >= 0.8) & (fate < 0.82)
+    inputs[swapped] = torch.randint(vocab_size, ids.shape, generator=generator)[swapped]
+    return inputs, labels

@@ -1,0 +1,6 @@
+# mistake: divided by d_model, not by its root
+# hint: d_model ** -0.5
+def noam_rate(step, d_model, warmup):
+    if step == 0:
+        return 0.0
+    return min(step**-0.5, step * warmup**-1.5) / d_model

@@ -1,0 +1,23 @@
+# mistake: the empty word is one empty piece
+# hint: nothing to cut gives no pieces: `[]`
+def wordpiece(word, vocab, unk="[UNK]"):
+    pieces = []
+    start = 0
+    if not word:
+        return [word]
+    while start < len(word):
+        end = len(word)
+        found = None
+        while end > start:
+            piece = word[start:end]
+            if start > 0:
+                piece = "##" + piece
+            if piece in vocab:
+                found = piece
+                break
+            end -= 1
+        if found is None:
+            return [unk]
+        pieces.append(found)
+        start = end
+    return pieces

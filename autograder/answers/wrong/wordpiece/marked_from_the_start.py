@@ -1,0 +1,21 @@
+# mistake: the first piece is looked up with ## too
+# hint: the first piece has no ##
+def wordpiece(word, vocab, unk="[UNK]"):
+    pieces = []
+    start = 0
+    while start < len(word):
+        end = len(word)
+        found = None
+        while end > start:
+            piece = word[start:end]
+            if True:
+                piece = "##" + piece
+            if piece in vocab:
+                found = piece
+                break
+            end -= 1
+        if found is None:
+            return [unk]
+        pieces.append(found)
+        start = end
+    return pieces
