@@ -1,12 +1,14 @@
 """What many tests need: one warm process, one grader, and `course grade` on top of them."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import settings
 from typer.testing import CliRunner
 
@@ -18,6 +20,9 @@ from autograder.sandbox import client
 from autograder.sandbox.client import WarmClient, WorkerHandle
 from autograder.submissions import parse
 
+# Tests run side by side: more threads in each would only stand in each other's way, in notebooks' kernels too.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+torch.set_num_threads(1)
 settings.register_profile("course", deadline=None, database=None, derandomize=True, max_examples=150)
 settings.load_profile("course")
 SECRET_OF_THE_GRADER = "canary-5c1d0e77-that-no-worker-may-see"

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder import fixtures as recording
-from autograder.answers import answers_of
+from autograder.answers import Answer, answers_of
 from autograder.sources import answer_with_imports
 from utils import check, once_solved, progress
 from utils.assets import AssetMissing
@@ -36,6 +37,12 @@ def examined(source: str, exercise: Exercise) -> Report:
     return examine(LocalStudent(namespace, shortcuts=exercise.shortcuts), exercise.name)
 
 
+@cache
+def reports_on_wrong_answers(exercise: Exercise) -> list[tuple[Answer, Report]]:
+    """Check every wrong answer once, for all tests that look at them."""
+    return [(answer, examined(answer.source, exercise)) for answer in answers_of(exercise.name, "wrong")]
+
+
 @EVERY_EXERCISE
 def test_the_courses_own_answer_is_green(exercise: Exercise) -> None:
     report = examined(answer_with_imports(exercise), exercise)
@@ -51,25 +58,23 @@ def test_correct_but_different_answers_are_green(exercise: Exercise) -> None:
 
 @EVERY_EXERCISE
 def test_nearly_every_known_mistake_is_red_and_named(exercise: Exercise) -> None:
-    answers = answers_of(exercise.name, "wrong")
-    assert answers
+    reports = reports_on_wrong_answers(exercise)
+    assert reports
     unnamed = []
-    for answer in answers:
-        report = examined(answer.source, exercise)
+    for answer, report in reports:
         names = [diagnosis.name for diagnosis in report.diagnoses]
         if report.passed or not set(names) - VAGUE:
             unnamed.append(answer.file.name)
-    assert len(unnamed) <= 0.05 * len(answers), unnamed
+    assert len(unnamed) <= 0.05 * len(reports), unnamed
 
 
 @EVERY_EXERCISE
 def test_recorded_mistakes_are_recognised_by_their_own_name(exercise: Exercise) -> None:
     recorded = {mistake.name for mistake in fixture_of(exercise.name).mistakes if mistake.recordings}
-    for answer in answers_of(exercise.name, "wrong"):
-        if answer.name in recorded:
-            report = examined(answer.source, exercise)
-            if "uses_a_shortcut" not in [d.name for d in report.diagnoses] and not report.passed:
-                assert answer.name in [d.name for d in report.diagnoses], answer.file.name
+    for answer, report in reports_on_wrong_answers(exercise):
+        names = [diagnosis.name for diagnosis in report.diagnoses]
+        if answer.name in recorded and not report.passed and "uses_a_shortcut" not in names:
+            assert answer.name in names, answer.file.name
 
 
 @EVERY_EXERCISE
