@@ -67,7 +67,7 @@ class Lab:
                     found.set()
 
         threading.Thread(target=read, daemon=True).start()
-        assert found.wait(60), "JupyterLab didn't start:\n" + "".join(self.lines)
+        assert found.wait(150), "JupyterLab didn't start:\n" + "".join(self.lines)
 
     def close(self) -> None:
         os.killpg(self.process.pid, signal.SIGTERM)
