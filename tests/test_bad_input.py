@@ -574,7 +574,9 @@ def test_memory_that_a_function_keeps_costs_its_exercise_only(submission: dict) 
 @hands_in(lambda: solved(padding_mask=(
     "def padding_mask(lengths, max_len):\n    return torch.zeros((1 << 26) + 1, dtype=torch.bool)")))  # fmt: skip
 def test_a_result_too_large_to_send_costs_its_exercise_only(submission: dict) -> None:
-    costs(submission, "padding_mask", "error", "too large")
+    costs(
+        submission, "padding_mask", "error", "has shape (67108865,), not (3, 1, 5)"
+    )  # told where the result needn't travel
 
 
 @hands_in(lambda: solved(softmax="def softmax(x, dim=-1):\n    return softmax(x, dim)"))
