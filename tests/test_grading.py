@@ -146,7 +146,7 @@ def test_every_learner_gets_a_page_with_their_code_and_what_was_wrong(graded: ob
 def test_no_draft_of_a_file_is_left(graded: object) -> None:
     files = [str(path.relative_to(graded.folder)) for path in graded.folder.rglob("*") if path.is_file()]
     pages = [f"feedback/{student}/{CHAPTER.id}.html" for student in ("ada", "bob", "cyd", "dan")]
-    assert sorted(files) == sorted(["grades.csv", "results.json", *pages])
+    assert sorted(files) == sorted(["grades.csv", "remembered.sqlite", "results.json", *pages])
 
 
 def test_a_second_run_overwrites_the_first(course_grade: Callable, class_of_four: Path, tmp_path: Path) -> None:
