@@ -1,5 +1,6 @@
 """Read a chapter's source: percent-format Python with nbgrader metadata, texts filled in from the catalogue."""
 
+import copy
 import re
 from functools import cache
 from pathlib import Path
@@ -35,9 +36,15 @@ def heading(name: str) -> str:
     return f"## {kind} {exercise.number} · {exercise.title} ({points}{' extra' if exercise.stretch else ''})"
 
 
+@cache
+def _parsed(text: str) -> NotebookNode:
+    """Parse a source once: jupytext takes seconds for a long chapter. Whoever changes it takes a copy."""
+    return jupytext.reads(text, fmt="py:percent")
+
+
 def read_plain(path: Path) -> NotebookNode:
     """Read a percent-format source as a notebook with stable cell ids."""
-    notebook = jupytext.reads(path.read_text(encoding="utf-8"), fmt="py:percent")
+    notebook = copy.deepcopy(_parsed(path.read_text(encoding="utf-8")))
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells):
