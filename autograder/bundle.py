@@ -1,6 +1,5 @@
 """Pack what learners need into one zip, and nothing else."""
 
-import os
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import jinja2
 
 from autograder.build import HOME, released_path
 from autograder.paths import ROOT, TEMPLATES
+from autograder.whole_file import written_whole
 from utils.catalogue import Chapter, written_chapters
 
 TOP = "transformer-course"
@@ -54,12 +54,9 @@ def bundle_files(chosen: tuple[Chapter, ...] | None = None) -> Iterator[tuple[st
 
 def write_bundle(out: Path) -> int:
     """Write the zip; gives how many files are in it."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(out.name + ".part")
     count = 0
-    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+    with written_whole(out, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in bundle_files():
             archive.writestr(zipfile.ZipInfo(f"{TOP}/{name}", MOMENT), content, zipfile.ZIP_DEFLATED)
             count += 1
-    os.replace(draft, out)
     return count

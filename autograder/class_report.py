@@ -1,6 +1,5 @@
 """The instructor's page about a class: how many solved what, and which mistakes to talk about first."""
 
-import os
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +10,7 @@ import jinja2
 
 from autograder.hidden import tests_of
 from autograder.paths import TEMPLATES
+from autograder.whole_file import written_whole
 from utils.card import sentence, with_code
 from utils.catalogue import Chapter, Exercise, find_chapter, find_exercise
 from utils.fixtures import fixture_of
@@ -158,7 +158,5 @@ def report_html(submissions: list[dict[str, Any]]) -> str:
 
 def write_report(submissions: list[dict[str, Any]], file: Path) -> None:
     """Write the page, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(file.name + ".part")
-    draft.write_text(report_html(submissions), encoding="utf-8", errors="replace")
-    os.replace(draft, file)
+    with written_whole(file) as stream:
+        stream.write(report_html(submissions))

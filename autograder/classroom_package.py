@@ -4,7 +4,6 @@ What is pushed to a student's repository can be read by the student, and so can 
 the workflow runs the visible checks alone, and says so. Grading stays with `course grade` on clones of the repositories.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import jinja2
 
 from autograder.bundle import bundle_files
 from autograder.paths import TEMPLATES
+from autograder.whole_file import written_whole
 from utils.catalogue import Chapter
 
 WORKFLOW = ".github/workflows/classroom.yml"
@@ -45,10 +45,7 @@ def write_repository(chapter: Chapter, folder: Path) -> int:
         raise FileExistsError(f"{folder} isn't empty")
     count = 0
     for name, content in repository_files(chapter):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(path.name + ".part")
-        draft.write_bytes(content)
-        os.replace(draft, path)
+        with written_whole(folder / name, "wb") as stream:
+            stream.write(content)
         count += 1
     return count

@@ -1,13 +1,13 @@
 """Compare two gradings of the same submissions: whose score changed, by how much, in which test, and why."""
 
 import csv
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.reports import plain_cell
+from autograder.whole_file import written_whole
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,7 @@ COLUMNS = ("student", "chapter", "exercise", "before", "after", "by", "why", "me
 
 def write_changes(comparison: Comparison, file: Path) -> None:
     """Write the changes as CSV, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(file.name + ".part")
-    with draft.open("w", newline="", encoding="utf-8", errors="replace") as stream:
+    with written_whole(file, newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
         for change in comparison.changes:
@@ -138,4 +136,3 @@ def write_changes(comparison: Comparison, file: Path) -> None:
                 f"{value:g}" if isinstance(value, float | int) else plain_cell(value)
                 for value in (values[column] for column in COLUMNS)
             )
-    os.replace(draft, file)

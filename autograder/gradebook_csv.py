@@ -2,13 +2,13 @@
 
 import csv
 import io
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from autograder.reports import plain_cell
+from autograder.whole_file import written_whole
 from utils.catalogue import find_chapter
 
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -178,8 +178,5 @@ def _other_spellings(person: dict[str, str], columns: tuple[str, ...]) -> set[st
 
 def write_export(export: Export, file: Path) -> None:
     """Write the CSV, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = file.with_name(file.name + ".part")
-    with draft.open("w", newline="", encoding="utf-8", errors="replace") as stream:
+    with written_whole(file, newline="") as stream:
         csv.writer(stream).writerows([export.header, *export.rows])
-    os.replace(draft, file)

@@ -16,6 +16,7 @@ from autograder.grader import Grader
 from autograder.results import ExerciseResult, SubmissionResult
 from autograder.sandbox.client import IsolationMissing
 from autograder.submissions import Submission, Unreadable, WrongCall, find_submissions, parse
+from autograder.whole_file import written_whole
 from utils.catalogue import Chapter, find_chapter
 
 SETTINGS = "gradescope.json"
@@ -154,11 +155,9 @@ def grade_submission(base: Path) -> dict[str, Any]:
 
 def main(base: Path) -> None:
     """Grade, and write results.json whole."""
-    results = base / "results"
-    results.mkdir(parents=True, exist_ok=True)
-    draft = results / "results.json.part"
-    draft.write_text(json.dumps(grade_submission(base), indent=1) + "\n", encoding="utf-8")
-    draft.replace(results / "results.json")
+    graded = grade_submission(base)
+    with written_whole(base / "results" / "results.json") as stream:
+        stream.write(json.dumps(graded, indent=1) + "\n")
 
 
 if __name__ == "__main__":

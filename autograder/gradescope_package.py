@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 import json
-import os
 import shlex
 import tomllib
 import zipfile
@@ -14,6 +13,7 @@ from autograder.bundle import MOMENT, bundle_files
 from autograder.gradescope import SECRET, SETTINGS
 from autograder.hidden import tests_of
 from autograder.paths import ROOT, TEMPLATES, source_of
+from autograder.whole_file import written_whole
 from utils.catalogue import Chapter, written_chapters
 
 EXECUTABLE = {"run_autograder", "setup.sh"}
@@ -68,14 +68,11 @@ def _hidden_modules_of_others(chapter: Chapter) -> set[str]:
 
 def write_package(out: Path, files: Iterator[tuple[str, bytes]]) -> int:
     """Write the zip, its files at the root as Gradescope wants them; gives how many there are."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(out.name + ".part")
     count = 0
-    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+    with written_whole(out, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
             entry = zipfile.ZipInfo(name, MOMENT)
             entry.external_attr = (0o100755 if name in EXECUTABLE else 0o100644) << 16
             archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
             count += 1
-    os.replace(draft, out)
     return count

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from autograder.late import duration
 from autograder.paths import TEMPLATES
 from autograder.results import SCHEMA, ExerciseResult, SubmissionResult
 from autograder.submissions import safe_file_name
+from autograder.whole_file import written_whole
 from utils.card import sentence, with_code
 from utils.catalogue import find_chapter, find_exercise, written_chapters
 
@@ -33,29 +33,14 @@ STATUS_WORDS = {
 }
 
 
-def _put(file: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    draft = _draft_of(file)
-    draft.write_text(text, encoding="utf-8", errors="replace")  # learners' messages may hold half a character
-    os.replace(draft, file)
-
-
-def _draft_of(file: Path) -> Path:
-    """Give where a file is written before it takes its place: another for each process, should two run at once."""
-    return file.with_name(f"{file.name}.{os.getpid()}.part")
-
-
 def write_results(results: Iterable[SubmissionResult], isolation: str, folder: Path) -> None:
     """Write results.json, one submission after the other: a large class need not fit into memory."""
-    draft = _draft_of(folder / "results.json")
-    with draft.open("w", encoding="utf-8") as stream:
+    with written_whole(folder / "results.json") as stream:
         stream.write(f'{{\n "schema": {SCHEMA},\n "isolation": {json.dumps(isolation)},\n "submissions": [')
         for number, result in enumerate(results):
             text = json.dumps(result.as_json(), indent=1, ensure_ascii=True)
             stream.write(("," if number else "") + "\n  " + text.replace("\n", "\n  "))
         stream.write("\n ]\n}\n")
-    os.replace(draft, folder / "results.json")
 
 
 def plain_cell(text: str) -> str:
@@ -68,8 +53,7 @@ def write_grades(results: Iterable[SubmissionResult], folder: Path, chapters: se
     """Write grades.csv: student, chapter, a column per exercise, total; with a due time, what lateness cost."""
     names = [e.name for chapter in written_chapters() if chapter.id in chapters for e in chapter.exercises]
     late_columns = ["total_before_late", "late", "handed_in"] if with_due else []
-    draft = _draft_of(folder / "grades.csv")
-    with draft.open("w", newline="", encoding="utf-8") as stream:
+    with written_whole(folder / "grades.csv", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["student", "chapter", *names, "total", *late_columns])
         for result in results:
@@ -77,7 +61,6 @@ def write_grades(results: Iterable[SubmissionResult], folder: Path, chapters: se
             row = [f"{scores[name]:g}" if name in scores else "" for name in names]
             late = _late_cells(result) if late_columns else []
             writer.writerow([plain_cell(result.student), result.chapter, *row, f"{result.score:g}", *late])
-    os.replace(draft, folder / "grades.csv")
 
 
 def _late_cells(result: SubmissionResult) -> list[str]:
@@ -117,4 +100,5 @@ def feedback_file(result: SubmissionResult, folder: Path) -> Path:
 
 def write_feedback(result: SubmissionResult, folder: Path) -> None:
     """Write one submission's feedback page."""
-    _put(feedback_file(result, folder), feedback_html(result))
+    with written_whole(feedback_file(result, folder)) as stream:
+        stream.write(feedback_html(result))

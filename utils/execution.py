@@ -132,10 +132,8 @@ class Executor:
             else:
                 result, found = function(*args, **kwargs), []
         changed = [i for i, (now, was) in enumerate(zip(inputs, originals, strict=True)) if not _same(now, was)]
-        if (
-            map_leaves(id, [args, kwargs]) != members
-        ):  # a list or dict that it was given lost, gained or swapped something
-            changed.append(len(inputs))
+        if map_leaves(id, [args, kwargs]) != members:
+            changed.append(len(inputs))  # a list or dict that it was given lost, gained or swapped something
         asking = any(now.requires_grad and not was.requires_grad for now, was in zip(inputs, originals, strict=True))
         carrying = any(now.is_leaf and now.grad is not None for now in inputs)
         left = ["requires_grad"] * asking + ["grad"] * carrying
