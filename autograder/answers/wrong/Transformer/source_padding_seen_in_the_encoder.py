@@ -1,5 +1,5 @@
-# mistake: the encoder looks at padding
-# hint: hand the padding mask of the source to each encoder layer
+# mistake: the encoder looks at padding: its mask is missing, or laid on the queries
+# hint: hand each encoder layer the padding mask of the source, which hides keys: (B, 1, T), and not (B, T, 1)
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
-# mistake: the padding mask is laid on the queries, and padding is still looked at
-# hint: hide keys: (B, 1, T), a row for each sentence, and not (B, T, 1)
+# mistake: the decoder never looks at memory, the encoder's output
+# hint: each decoder layer has cross-attention: hand memory to each of them
 import torch
 from torch import nn
 
@@ -79,8 +79,7 @@ class DecoderBlock(nn.Module):
     def forward(self, x, memory, self_mask=None, cross_mask=None):
         attended, _ = self.self_attention(x, x, x, self_mask)
         x = self.norm_1(x + self.dropout(attended))
-        attended, _ = self.cross_attention(x, memory, memory, cross_mask)
-        x = self.norm_2(x + self.dropout(attended))
+        x = self.norm_2(x)
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
 
@@ -117,7 +116,7 @@ class Transformer(nn.Module):
     def encode(self, src):
         x = self.src_embedding(src)
         for layer in self.encoder:
-            x = layer(x, self.padding(src).transpose(1, 2))
+            x = layer(x, self.padding(src))
         return x
 
     def decode(self, tgt, memory, src):

@@ -1,5 +1,5 @@
-# mistake: three coins are tossed one after the other, so that most random ids are overwritten by mask_id
-# hint: decide once per token: one draw with thresholds 0.8 and 0.9, or half of the remaining 20 %
+# mistake: only 2 % become random ids: 10 % of the remaining 20 %, or most of them are overwritten by mask_id
+# hint: decide once per token: one draw with thresholds 0.8 and 0.9, or give half of the remaining 20 % a random id: 10 % in all
 import torch
 
 

@@ -1,5 +1,5 @@
-# mistake: the decoder never sees the source
-# hint: each decoder layer has cross-attention on memory
+# mistake: the decoder sees the future: the causal mask is missing, or joined with "or"
+# hint: both masks have to allow it: join the causal mask and the padding mask of the target with `&`
 import torch
 from torch import nn
 
@@ -79,7 +79,8 @@ class DecoderBlock(nn.Module):
     def forward(self, x, memory, self_mask=None, cross_mask=None):
         attended, _ = self.self_attention(x, x, x, self_mask)
         x = self.norm_1(x + self.dropout(attended))
-        x = self.norm_2(x)
+        attended, _ = self.cross_attention(x, memory, memory, cross_mask)
+        x = self.norm_2(x + self.dropout(attended))
         return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
 
@@ -122,7 +123,7 @@ class Transformer(nn.Module):
     def decode(self, tgt, memory, src):
         length = tgt.shape[1]
         causal = torch.ones(length, length, dtype=torch.bool, device=tgt.device).tril()
-        self_mask = causal & self.padding(tgt)
+        self_mask = causal | self.padding(tgt)
         x = self.tgt_embedding(tgt)
         for layer in self.decoder:
             x = layer(x, memory, self_mask, self.padding(src))

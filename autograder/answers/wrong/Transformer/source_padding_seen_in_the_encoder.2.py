@@ -1,5 +1,5 @@
-# mistake: causal mask and padding mask are joined with or
-# hint: both have to allow it: join them with `&`
+# mistake: the encoder looks at padding: its mask is missing, or laid on the queries
+# hint: hand each encoder layer the padding mask of the source, which hides keys: (B, 1, T), and not (B, T, 1)
 import torch
 from torch import nn
 
@@ -117,13 +117,13 @@ class Transformer(nn.Module):
     def encode(self, src):
         x = self.src_embedding(src)
         for layer in self.encoder:
-            x = layer(x, self.padding(src))
+            x = layer(x, self.padding(src).transpose(1, 2))
         return x
 
     def decode(self, tgt, memory, src):
         length = tgt.shape[1]
         causal = torch.ones(length, length, dtype=torch.bool, device=tgt.device).tril()
-        self_mask = causal | self.padding(tgt)
+        self_mask = causal & self.padding(tgt)
         x = self.tgt_embedding(tgt)
         for layer in self.decoder:
             x = layer(x, memory, self_mask, self.padding(src))
