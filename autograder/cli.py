@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from autograder import cli_hand_in, cli_package, cli_results
-from autograder.terminal import Isolation, IsolationOption, console, errors
+from autograder.terminal import DueOption, Isolation, IsolationOption, LateOption, console, due_and_cost, errors
 from autograder.terminal import printable as _printable
 from autograder.terminal import progress_bar as _progress
 from autograder.terminal import wrong_call as _wrong_call
@@ -130,8 +130,8 @@ def grade(
     cluster: Annotated[
         str | None, typer.Option(help="Grade on a dask.distributed cluster: its scheduler, such as tcp://host:8786.")
     ] = None,
-    due: Annotated[str | None, typer.Option(help="When it was due: 2026-11-30T23:59, or with a zone +01:00.")] = None,
-    late: Annotated[str | None, typer.Option(help='What lateness costs: "10% per day, at most 50%".')] = None,
+    due: DueOption = None,
+    late: LateOption = None,
 ) -> None:
     """Grade notebooks that learners handed in: hidden tests in a sandbox, a feedback page for everyone."""
     from autograder.submissions import WrongCall, find_submissions
@@ -140,17 +140,10 @@ def grade(
         submissions = find_submissions(paths)
     except (WrongCall, OSError) as error:
         raise _wrong_call(str(error)) from None
-    from autograder.grading_run import Due, GradingRun
-    from autograder.late import LateRule, NotARule, parse_due
+    from autograder.grading_run import GradingRun
     from autograder.secrets import load_secret
 
-    try:
-        rule = LateRule.parse(late) if late else LateRule(0)
-        when = Due(parse_due(due), rule) if due else None
-    except NotARule as error:
-        raise _wrong_call(str(error)) from None
-    if late and when is None:
-        raise _wrong_call("--late needs to know since when: say --due as well")
+    when = due_and_cost(due, late)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from autograder.terminal import Isolation, IsolationOption, console, errors, printable, wrong_call
+from autograder.terminal import (
+    DueOption,
+    Isolation,
+    IsolationOption,
+    LateOption,
+    console,
+    due_and_cost,
+    errors,
+    printable,
+    wrong_call,
+)
 
 
 def validate(
@@ -57,6 +67,8 @@ def watch(
     once: Annotated[bool, typer.Option("--once", help="Look once, grade what is there, and end.")] = False,
     isolation: IsolationOption = Isolation.auto,
     seed: Annotated[int | None, typer.Option(help="Draw hidden inputs from this seed instead of the secret.")] = None,
+    due: DueOption = None,
+    late: LateOption = None,
 ) -> None:
     """Grade hand-ins as they arrive: score and feedback are there seconds later. Ctrl-C ends it."""
     import time
@@ -70,9 +82,10 @@ def watch(
         raise wrong_call(f"{folder} isn't a folder")
     if out.resolve().is_relative_to(folder.resolve()):
         raise wrong_call("--out must lie outside the folder that is watched")
+    when = due_and_cost(due, late)
     try:
         with Grader(load_secret(seed), isolation.value) as grader:
-            watcher = Watcher(grader, folder, out)
+            watcher = Watcher(grader, folder, out, when)
             console.print(f"Watching {printable(str(folder))}; isolation: {grader.warm.isolation()}", highlight=False)
             while True:
                 for result in watcher.look(patient=not once):

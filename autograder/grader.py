@@ -115,7 +115,7 @@ class Grader:
 
     def __init__(self, secret: str, isolation: str = "auto", warm: WarmClient | None = None) -> None:
         torch.set_num_threads(1)
-        self._secret = secret
+        self.secret, self.isolation = secret, isolation
         self.warm = warm or WarmClient(isolation)
 
     def close(self) -> None:
@@ -211,7 +211,7 @@ class Grader:
             if lost is not None:
                 result.tests.append(TestResult(test.name, False, test.weight, "not reached"))
                 continue
-            rng = Randomness(self._secret, seed, exercise.name, test.name)
+            rng = Randomness(self.secret, seed, exercise.name, test.name)
             try:
                 result.tests.append(_run_one(test, student, rng, errors))
             except WorkerLost as problem:

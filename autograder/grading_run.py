@@ -6,26 +6,17 @@ Results live in a file, not in memory, so that ten thousand submissions need no 
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from pathlib import Path
 
 from autograder import reports
-from autograder.late import LateRule, apply_late_penalty
+from autograder.late import Due, apply_late_penalty
 from autograder.remembered import Remembered, fingerprint, key_of
 from autograder.results import SubmissionResult
 from autograder.submissions import Submission, Unreadable
 
 # Grades the submissions at these positions, in any order.
 Engine = Callable[[list[int]], Iterator[tuple[int, SubmissionResult]]]
-
-
-@dataclass(frozen=True)
-class Due:
-    """When work was due, and what lateness costs."""
-
-    moment: datetime
-    rule: LateRule
 
 
 class GradingRun:

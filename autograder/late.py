@@ -65,6 +65,19 @@ def parse_due(text: str) -> datetime:
         raise NotARule(f"{text!r} is not a time. Say for example 2026-11-30T23:59 or 2026-11-30T23:59+01:00.") from None
 
 
+@dataclass(frozen=True)
+class Due:
+    """When work was due, and what lateness costs."""
+
+    moment: datetime
+    rule: LateRule
+
+    @classmethod
+    def parse(cls, due: str, late: str | None = None) -> "Due":
+        """Read both as the command line takes them; without a rule lateness is told, and costs nothing."""
+        return cls(parse_due(due), LateRule.parse(late) if late else LateRule(0))
+
+
 def handed_in(submission: Submission) -> tuple[datetime | None, str]:
     """Tell when a submission was handed in, and what says so; None where nothing does.
 

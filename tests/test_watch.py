@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import notebooks
 from autograder import cli
 from autograder.grader import Grader
+from autograder.late import Due
 from autograder.submissions import Submission
 from autograder.watch import Watcher
 from notebooks import CHAPTER, FILE_NAME, POINTS, write
@@ -44,6 +45,45 @@ def test_a_second_try_replaces_the_first(watcher: Watcher) -> None:
     write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
     assert [result.student for result in watcher.look(patient=False)] == ["ada"]
     assert scores(watcher) == {"ada": CHAPTER.points, "bob": 0}
+
+
+def test_what_was_graded_before_a_restart_is_not_graded_again(
+    watcher: Watcher, grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    watcher.look(patient=False)
+    again = Watcher(grader, watcher.folder, watcher.out)
+    monkeypatch.setattr(grader, "grade", lambda _submission: pytest.fail("graded twice"))
+    assert [result.score for result in again.look(patient=False)] == [CHAPTER.points]
+    assert scores(again) == {"ada": CHAPTER.points}
+
+
+def test_a_copy_of_what_is_known_gets_its_score_and_page_without_being_graded(
+    watcher: Watcher, grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    watcher.look(patient=False)
+    monkeypatch.setattr(grader, "grade", lambda _submission: pytest.fail("graded twice"))
+    write(watcher.folder / "bob" / FILE_NAME, notebooks.solved())
+    assert [result.student for result in watcher.look(patient=False)] == ["bob"]
+    assert scores(watcher) == {"ada": CHAPTER.points, "bob": CHAPTER.points}
+    assert (watcher.out / "feedback" / "bob" / f"{CHAPTER.id}.html").exists()
+
+
+def test_a_hand_in_that_is_taken_back_leaves_the_table(watcher: Watcher) -> None:
+    for student in ("ada", "bob"):
+        write(watcher.folder / student / FILE_NAME, notebooks.solved())
+    watcher.look(patient=False)
+    (watcher.folder / "ada" / FILE_NAME).unlink()
+    watcher.look(patient=False)
+    assert scores(watcher) == {"bob": CHAPTER.points}
+
+
+def test_what_comes_late_costs_as_it_does_in_course_grade(watcher: Watcher) -> None:
+    watcher.due = Due.parse("2000-01-01T00:00+00:00", "50% per week, at most 50%")
+    write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    assert [result.score for result in watcher.look(patient=False)] == [CHAPTER.points / 2]
+    assert scores(watcher) == {"ada": CHAPTER.points / 2}
 
 
 def test_a_file_that_is_still_arriving_is_left_until_it_rests(watcher: Watcher) -> None:
