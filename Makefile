@@ -25,7 +25,7 @@ help:
 	@echo "make fetch   fetch pretrained weights and data  (without wifi: OFFLINE=FILE)"
 	@echo "make build   make all notebooks from their sources"
 	@echo "make bundle  pack the learners' zip"
-	@echo "make bench   measure grading beside stock nbgrader"
+	@echo "make bench   measure grading beside stock nbgrader and otter-grader"
 	@echo "make lock    write down the versions that are installed now"
 
 install: $(VENV)/.installed
@@ -57,7 +57,7 @@ browser:
 	  $(SUDO) apt-get update -q && $(SUDO) apt-get install -y -q chromium; }
 
 bench: install
-	$(BIN)/python benchmarks/grading.py $(ARGS)
+	$(BIN)/python -m benchmarks.grading $(ARGS)
 
 build: install
 	$(BIN)/course build

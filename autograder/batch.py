@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -21,6 +22,7 @@ _processes = multiprocessing.get_context("fork")
 class _GraderProcess:
     process: ForkProcess
     pipe: Connection
+    processors: set[int] | None  # that it and its workers run on; None: wherever the system puts them
     position: int | None = None  # of the submission that it is at
 
 
@@ -43,8 +45,8 @@ def grade_all(
     waiting = list(range(len(submissions)) if positions is None else positions)[::-1]
     graders: list[_GraderProcess] = []
     try:
-        for _ in range(max(1, min(jobs, len(waiting)))):
-            graders.append(_start(submissions, secret, warm))
+        for processors in _places(max(1, min(jobs, len(waiting)))):
+            graders.append(_start(submissions, secret, warm, processors))
         for grader in graders:
             _hand_on(grader, waiting)
         while busy := [grader for grader in graders if grader.position is not None]:
@@ -56,7 +58,7 @@ def grade_all(
                 except (EOFError, OSError):
                     result = _crashed(submissions[position])
                     grader.process.join()
-                    graders[graders.index(grader)] = grader = _start(submissions, secret, warm)
+                    graders[graders.index(grader)] = grader = _start(submissions, secret, warm, grader.processors)
                 yield position, result
                 _hand_on(grader, waiting)
     finally:
@@ -72,14 +74,26 @@ def _crashed(submission: Submission) -> SubmissionResult:
     return SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
 
 
-def _start(submissions: list[Submission], secret: str, warm: WarmClient) -> _GraderProcess:
+def _places(jobs: int) -> list[set[int] | None]:
+    """Give each grader a processor of its own, if there are enough.
+
+    A grader and its worker take turns, so two processors would each wait half of the time, and waking one up takes longer
+    than most requests. Which ones is left to chance, so that several runs on a large machine don't meet on the first few.
+    """
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if jobs > len(allowed):
+        return [None] * jobs
+    return [{processor} for processor in random.sample(allowed, jobs)]
+
+
+def _start(submissions: list[Submission], secret: str, warm: WarmClient, processors: set[int] | None) -> _GraderProcess:
     ours, theirs = _processes.Pipe()
-    connection = warm.connect()
+    connection = warm.connect(processors)
     process = _processes.Process(target=_work, args=(theirs, ours, connection, submissions, secret), daemon=True)
     process.start()
     theirs.close()
     connection.close()
-    return _GraderProcess(process, ours)
+    return _GraderProcess(process, ours, processors)
 
 
 def _hand_on(grader: _GraderProcess, waiting: list[int]) -> None:
@@ -92,6 +106,8 @@ def _work(
     pipe: Connection, other_end: Connection, warm: WarmConnection, submissions: list[Submission], secret: str
 ) -> None:
     other_end.close()
+    if warm.processors:
+        os.sched_setaffinity(0, warm.processors)
     gc.freeze()  # what was imported before the fork stays: no collection needs to look at it
     grader = Grader(secret, warm=warm)
     while True:

@@ -1,174 +1,153 @@
-"""Grade the same 40 submissions of chapter 02 with `course grade` and with stock nbgrader, in one run, side by side.
+"""Grade the same notebooks of chapter 02 with `course grade`, stock nbgrader and otter-grader, in one run, on one machine.
 
-Both are measured warm: our warm process is up, and nbgrader's application is loaded; what is counted is what every further
-submission costs. Stock nbgrader uses its own `Execute` (a kernel per notebook) and hidden asserts in the graded cells.
-Peak memory is that of all processes together (proportional set size, so that shared pages count once).
+    make bench                                 # 40 notebooks side by side: some ten minutes
+    make bench ARGS="--stock 5 --otter 5"      # fewer for the two slow ones
+    make bench ARGS="--growth 100 1000 10000"  # how `course grade` grows, on one job and on two
+
+All are measured warm: start-up (ours: one import of PyTorch; nbgrader's and otter's: their application) isn't counted in the
+cost of a notebook where it is paid once, and is where it is paid for each. The two others run a few asserts an exercise;
+`course grade` runs all hidden tests and names mistakes. Peak memory is that of all processes together, shared pages once.
 """
 
 import argparse
 import json
 import logging
 import os
+import subprocess
+import sys
 import tempfile
-import threading
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
-import psutil
-from nbgrader.apps import NbGraderAPI
-from traitlets.config import Config
 
-from autograder.batch import grade_all
-from autograder.build import nbgrader_config, put_tools_on_path
+from autograder.batch import default_jobs, grade_all
 from autograder.sample_class import handed_in
 from autograder.sandbox.client import WarmClient
-from autograder.sources import read_source
 from autograder.submissions import Submission
+from benchmarks import otter_grader, stock_nbgrader
+from benchmarks.measuring import Measured
 from utils.catalogue import find_chapter
 
 CHAPTER = find_chapter("02")
-HIDDEN_ASSERTS = {
-    "attention_scores": """
-q, k = torch.randn(2, 3, 6), torch.randn(2, 5, 6)
-assert torch.allclose(attention_scores(q, k), torch.einsum("bid,bjd->bij", q, k), atol=1e-5)
-""",
-    "softmax": """
-x = torch.randn(3, 7)
-assert torch.allclose(softmax(x), torch.softmax(x, -1), atol=1e-6)
-assert torch.allclose(softmax(x + 1e4, 0), torch.softmax(x + 1e4, 0), atol=1e-3)
-assert softmax(torch.full((2, 3), -float("inf"))).eq(0).all()
-""",
-    "softmax_jacobian": """
-x = torch.randn(5)
-truth = torch.autograd.functional.jacobian(lambda x: torch.softmax(x, -1), x)
-assert torch.allclose(softmax_jacobian(torch.softmax(x, -1)), truth, atol=1e-6)
-""",
-    "padding_mask": """
-mask = padding_mask(torch.tensor([2, 4]), 5)
-assert mask.dtype == torch.bool and mask.shape == (2, 1, 5)
-assert mask.tolist() == [[[True, True, False, False, False]], [[True, True, True, True, False]]]
-""",
-    "scaled_dot_product_attention": """
-q, k, v = torch.randn(2, 3, 6), torch.randn(2, 5, 6), torch.randn(2, 5, 4)
-output, weights = scaled_dot_product_attention(q, k, v)
-assert torch.allclose(output, torch.nn.functional.scaled_dot_product_attention(q, k, v), atol=1e-5)
-output, weights = scaled_dot_product_attention(q, k, v, torch.zeros(3, 5, dtype=torch.bool))
-assert output.eq(0).all() and weights.eq(0).all()
-""",
-}
+MIB = 2**20
 
 
-class PeakMemory:
-    """Samples the memory of this process and all below it."""
-
-    def __enter__(self) -> "PeakMemory":
-        self.bytes = 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample)
-        self._thread.start()
-        return self
-
-    def _sample(self) -> None:
-        while not self._stop.wait(0.3):
-            total = 0
-            for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
-                try:
-                    total += process.memory_full_info().pss
-                except (psutil.NoSuchProcess, psutil.AccessDenied, PermissionError):
-                    continue
-            self.bytes = max(self.bytes, total)
-
-    def __exit__(self, *exc_info: object) -> None:
-        self._stop.set()
-        self._thread.join()
+def write_class(folder: Path, count: int) -> list[Submission]:
+    """Write the notebooks of a made-up class."""
+    submissions = []
+    for number in range(count):
+        file = folder / f"learner-{number:05d}" / f"{CHAPTER.id}.ipynb"
+        file.parent.mkdir(parents=True)
+        nbformat.write(handed_in(CHAPTER, number), file)
+        submissions.append(Submission(file.parent.name, str(file), file))
+    return submissions
 
 
-def with_course(submissions: list[Submission], jobs: int) -> tuple[float, float]:
-    """Grade with `course grade`'s own machinery; gives wall seconds and the start-up that comes before."""
-    started = time.perf_counter()
-    with WarmClient("auto") as warm:
-        warm.wait_until_ready()
+def with_course(submissions: list[Submission], jobs: int) -> tuple[Measured, float]:
+    """Grade with `course grade`'s own machinery; gives what it cost, and the seconds of start-up that come before."""
+    with Measured() as start_up:
+        warm = WarmClient("auto").wait_until_ready()
         list(grade_all(submissions[:1], "bench", warm, 1))
-        start_up = time.perf_counter() - started
-        started = time.perf_counter()
+    with warm, Measured() as measured:
         results = [result for _position, result in grade_all(submissions, "bench", warm, jobs)]
-        seconds = time.perf_counter() - started
     crashed = [result for result in results if not result.exercises]
     if crashed:
         raise RuntimeError(f"{len(crashed)} submissions were not graded: {crashed[0].error}")
-    return seconds, start_up
+    return measured, start_up.seconds
 
 
-def with_stock_nbgrader(notebooks: list[nbformat.NotebookNode], folder: Path) -> float:
-    """Grade with nbgrader as it comes; gives wall seconds."""
-    source = read_source(CHAPTER)
-    for cell in source.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        if marks.get("grade"):
-            name = marks["grade_id"].removeprefix("check-")
-            cell.source += f"\n### BEGIN HIDDEN TESTS{HIDDEN_ASSERTS[name]}### END HIDDEN TESTS"
-    place = folder / "solutions" / CHAPTER.id
-    place.mkdir(parents=True)
-    nbformat.write(source, place / f"{CHAPTER.id}.ipynb")
-    config: Config = nbgrader_config()
-    config.CourseDirectory.root = str(folder)
-    config.CourseDirectory.db_url = f"sqlite:///{folder}/gradebook.db"
-    del config.Autograde
-    config.ExecutePreprocessor.timeout = 120
-    put_tools_on_path()
-    api = NbGraderAPI(config=config)
-    _succeed(api.generate_assignment(CHAPTER.id, force=True, create=True))
-    for number, notebook in enumerate(notebooks):
-        target = folder / "submitted" / f"learner-{number:03d}" / CHAPTER.id
-        target.mkdir(parents=True)
-        nbformat.write(notebook, target / f"{CHAPTER.id}.ipynb")
-    started = time.perf_counter()
-    for number in range(len(notebooks)):
-        _succeed(api.autograde(CHAPTER.id, f"learner-{number:03d}", force=True, create=True))
-    return time.perf_counter() - started
+def side_by_side(count: int, stock: int, otter: int, jobs: tuple[int, ...]) -> Iterator[dict]:
+    """Give a row for each grader: what a notebook costs with it."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        submissions = write_class(folder / "course", count)
+        notebooks = [nbformat.read(submission.file, 4) for submission in submissions]
+        for number in jobs:
+            measured, start_up = with_course(submissions, number)
+            yield _row(f"course grade, {number} job{'s' * (number > 1)}", measured, count) | {"start-up s": start_up}
+        if stock:
+            yield _row("stock nbgrader", stock_nbgrader.grade(notebooks[:stock], CHAPTER, folder / "stock"), stock)
+        if otter:
+            otter_grader.prepare()
+            yield _row("otter run", otter_grader.grade(notebooks[:otter], CHAPTER, folder / "otter"), otter)
 
 
-def _succeed(outcome: dict) -> None:
-    if not outcome["success"]:
-        raise RuntimeError(outcome.get("error") or outcome.get("log"))
+def _row(name: str, measured: Measured, count: int) -> dict:
+    return {
+        "grader": name,
+        "notebooks": count,
+        "a second": count / measured.seconds,
+        "s each": measured.seconds / count,
+        "processor s each": measured.processor_seconds / count,
+        "peak MiB": measured.peak_bytes / MIB,
+    }
+
+
+def growth(counts: list[int], jobs: tuple[int, ...]) -> Iterator[dict]:
+    """Give a row for each size of class, graded by the command itself, reports and pages included."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for count in counts:
+            folder = Path(temporary) / str(count)
+            write_class(folder, count)
+            for number in jobs:
+                out = Path(temporary) / f"graded-{count}-{number}"
+                command = [Path(sys.executable).with_name("course"), "grade", folder, "--jobs", number, "--out", out]
+                process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL)
+                with Measured(process.pid) as measured:
+                    process.wait()
+                written = json.loads((out / "results.json").read_text(encoding="utf-8"))["submissions"]
+                if len(written) != count or any(one["error"] for one in written):
+                    raise RuntimeError(f"not all of {count} submissions were graded")
+                yield _row(f"course grade, {number} job{'s' * (number > 1)}", measured, count)
+
+
+def show(rows: Iterator[dict]) -> list[dict]:
+    """Print rows as they come."""
+    there = []
+    for row in rows:
+        if not there:
+            print("  ".join(f"{name:>24}" if name == "grader" else f"{name:>16}" for name in row))
+        cells = [f"{value:>24}" if isinstance(value, str) else f"{value:16.3f}" for value in row.values()]
+        print("  ".join(cells), flush=True)
+        there.append(row)
+    return there
+
+
+def say_ratios(rows: list[dict]) -> None:
+    """Print how the first rows compare with the others."""
+    ours = [row for row in rows if row["grader"].startswith("course")]
+    for other in rows:
+        for row in ours if other not in ours else []:
+            times, less = other["s each"] / row["s each"], other["processor s each"] / row["processor s each"]
+            print(
+                f"{row['grader']} to {other['grader']}: {times:.0f} times as fast, {less:.0f} times less processor time"
+            )
+    if len(ours) == 2:
+        print(f"two jobs to one: {ours[0]['s each'] / ours[1]['s each']:.2f} times as fast")
 
 
 def main() -> None:
-    """Run both and print the comparison."""
+    """Measure, print, and write down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=40, help="how many submissions")
+    parser.add_argument("--count", type=int, default=40, help="how many notebooks")
     parser.add_argument("--stock", type=int, default=None, help="how many of them stock nbgrader grades (all)")
+    parser.add_argument("--otter", type=int, default=None, help="how many of them otter grades (all)")
+    parser.add_argument("--growth", type=int, nargs="+", help="sizes of classes: measure growth instead")
+    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2], help="numbers of jobs (1 2)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     logging.getLogger("traitlets").setLevel(logging.ERROR)
-    notebooks = [handed_in(CHAPTER, number) for number in range(arguments.count)]
-    stock_count = arguments.stock or arguments.count
-    figures: dict[str, float] = {"submissions": arguments.count, "processors": os.cpu_count()}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        submissions = []
-        for number, notebook in enumerate(notebooks):
-            file = folder / f"learner-{number:03d}.ipynb"
-            nbformat.write(notebook, file)
-            submissions.append(Submission(file.stem, str(file), file))
-        for jobs in (1, 2):
-            with PeakMemory() as memory:
-                seconds, start_up = with_course(submissions, jobs)
-            figures[f"course, {jobs} jobs: seconds per submission"] = seconds / len(submissions)
-            figures[f"course, {jobs} jobs: submissions per second"] = len(submissions) / seconds
-            figures[f"course, {jobs} jobs: peak memory, MiB"] = memory.bytes / 2**20
-            figures["course: start-up, seconds"] = start_up
-        with PeakMemory() as memory:
-            stock = with_stock_nbgrader(notebooks[:stock_count], folder / "stock") / stock_count
-        figures["stock nbgrader: seconds per submission"] = stock
-        figures["stock nbgrader: peak memory, MiB"] = memory.bytes / 2**20
-    for jobs in (1, 2):
-        figures[f"ratio, {jobs} jobs"] = stock / figures[f"course, {jobs} jobs: seconds per submission"]
-    for name, value in figures.items():
-        print(f"{name:<45} {value:10.3f}")
+    print(f"processors: {default_jobs()}, load before: {os.getloadavg()[0]:.1f}")
+    jobs = tuple(arguments.jobs)
+    if arguments.growth:
+        rows = show(growth(arguments.growth, jobs))
+    else:
+        stock, otter = (arguments.count if n is None else n for n in (arguments.stock, arguments.otter))
+        rows = show(side_by_side(arguments.count, stock, otter, jobs))
+        say_ratios(rows)
     if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=1) + "\n")
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -165,8 +165,9 @@ class RemoteStudent(Student):
 class WarmConnection:
     """A connection to the warm process: gets workers from it and ends them."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, processors: set[int] | None = None) -> None:
         self._control = control
+        self.processors = processors  # that workers run on; None: wherever the system puts them
 
     def _ask(self, request: dict, fd: int | None = None) -> dict:
         data = json.dumps(request).encode()
@@ -180,7 +181,7 @@ class WarmConnection:
         """Fork a worker."""
         ours, theirs = socket.socketpair()
         try:
-            reply = self._ask({"operation": "fork"}, theirs.fileno())
+            reply = self._ask({"operation": "fork", "processors": sorted(self.processors or ())}, theirs.fileno())
         finally:
             theirs.close()
         if "pid" not in reply:
@@ -288,13 +289,13 @@ class WarmClient(WarmConnection):
         self.wait_until_ready()
         return super().worker()
 
-    def connect(self) -> WarmConnection:
-        """Open a further connection, for another grader process."""
+    def connect(self, processors: set[int] | None = None) -> WarmConnection:
+        """Open a further connection, for another grader process, whose workers run on these processors."""
         self.wait_until_ready()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ask({"operation": "connect"}, theirs.fileno())
         theirs.close()
-        return WarmConnection(ours)
+        return WarmConnection(ours, processors)
 
     def close(self) -> None:
         """End the warm process and all its workers."""

@@ -136,7 +136,7 @@ class WarmProcess:
     def _answer(self, request: dict, fds: list[int]) -> dict:
         match request["operation"]:
             case "fork":
-                return self._fork(fds[0])
+                return self._fork(fds[0], request["processors"])
             case "connect":  # another grader process on the same warm process
                 self.graders.register(socket.socket(fileno=fds[0]), selectors.EVENT_READ)
             case "end":
@@ -148,7 +148,7 @@ class WarmProcess:
         with contextlib.suppress(BrokenPipeError):
             grader.send(json.dumps(message).encode())
 
-    def _fork(self, fd: int) -> dict:
+    def _fork(self, fd: int, processors: list[int]) -> dict:
         scratch = None if self.layers.namespaces else tempfile.mkdtemp(prefix="course-worker-")
         try:
             if self.layers.namespaces:
@@ -158,6 +158,8 @@ class WarmProcess:
             os.close(fd)
             return {"problem": f"no worker could be started: {error}"}
         if pid == 0:
+            if processors:
+                os.sched_setaffinity(0, processors)
             self._become_worker(fd, scratch or isolation.SCRATCH)
         if self.own_pids is not None:
             kernel.set_namespace(self.own_pids, kernel.CLONE_NEWPID)  # else the next fork would join the same namespace
