@@ -123,14 +123,15 @@ def parse(data: bytes, name: str = "") -> Handed:
 
 
 def _upgraded(content: dict, version: object) -> tuple[dict, str]:
+    named = json.dumps(version)[:20]  # whatever stands there, it is shown with escapes
     try:
         notebook = nbformat.reads(json.dumps(content), as_version=4)
     except Exception as error:  # nbformat raises many kinds for damaged old notebooks
         raise Unreadable(
-            f"The notebook has format {str(version)[:20]}, which can't be read ({type(error).__name__}). Open it in JupyterLab and save it again."
+            f"The notebook has format {named}, which can't be read ({type(error).__name__}). Open it in JupyterLab and save it again."
         ) from None
     return dict(notebook), (
-        f"The notebook was saved in the old format {str(version)[:20]}. It was converted and graded; "
+        f"The notebook was saved in the old format {named}. It was converted and graded; "
         "save it once in JupyterLab so that nothing gets lost next time."
     )
 
