@@ -254,7 +254,7 @@ def test_a_notebook_that_lost_its_version_is_read() -> None:
         (b"9" * 5000, "isn't valid JSON"),
         (b"[]", "has no cells"),
         (b'{"cells": 1, "nbformat": 4}', "aren't a list"),
-        (b'{"cells": [], "nbformat": null}', "format None"),
+        (b'{"cells": [], "nbformat": null}', "format null"),
         (b'{"worksheets": 1, "nbformat": 3}', "format 3"),
     ],
 )
