@@ -6,8 +6,8 @@ BIN := $(VENV)/bin
 PIP_ARGS ?=
 # Handed on to JupyterLab, pytest or the benchmark: make lab ARGS=--no-browser
 ARGS ?=
-# No questions about news, no look for updates: the course works without a network.
-QUIET := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
+# JupyterLab's plugin that asks about news and looks for updates: the course works without a network, and without questions.
+NEWS := @jupyterlab/apputils-extension:announcements
 AS_ROOT := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # The file that `course fetch --bundle` packed, in a room without wifi.
 OFFLINE ?=
@@ -35,11 +35,12 @@ $(VENV)/.installed: pyproject.toml requirements.lock
 	@test -x $(BIN)/python || { echo "Making $(VENV)"; $(PYTHON) -m venv $(VENV) || { echo "On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; }
 	@echo "Installing the course and what it needs into $(VENV)"
 	$(BIN)/python -m pip install --disable-pip-version-check --progress-bar on -c requirements.lock $(PIP_ARGS) -e ".[test]"
+	@$(BIN)/jupyter labextension disable --level=sys_prefix $(NEWS) >/dev/null 2>&1 || true
 	@touch $@
 
 lab: install
 	@$(FETCH) --brief || echo "Opening JupyterLab all the same: only the last chapter needs what is missing. Later: make fetch"
-	cd notebooks && ../$(BIN)/jupyter lab --ip=127.0.0.1 $(QUIET) $(AS_ROOT) $(ARGS)
+	cd notebooks && ../$(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) $(ARGS)
 
 test: install browser postgres
 	@$(FETCH) --quiet

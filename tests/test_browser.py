@@ -182,6 +182,7 @@ def test_a_learner_opens_runs_fails_and_succeeds(lab: Lab, screenshots: Path) ->
         for exercise in CHAPTER.exercises:
             assert any(f"{exercise.name}: not started" in output for output in outputs), exercise.name
         assert not any(output.startswith('"raised') for output in outputs)
+        assert page.locator(".Toastify__toast").all_inner_texts() == []  # no question about news lies over the notebook
         notebook.show(0)
         page.screenshot(path=screenshots / "1-opened.png")
 
