@@ -1,5 +1,6 @@
 """Pack the zip that Gradescope makes an autograder of: the grader, one chapter's hidden tests, and how to set both up."""
 
+import ast
 import hashlib
 import hmac
 import json
@@ -14,7 +15,7 @@ from autograder.gradescope import SECRET, SETTINGS
 from autograder.hidden import tests_of
 from autograder.paths import ROOT, TEMPLATES, source_of
 from autograder.whole_file import written_whole
-from utils.catalogue import Chapter, written_chapters
+from utils.catalogue import Chapter
 
 EXECUTABLE = {"run_autograder", "setup.sh"}
 
@@ -58,12 +59,19 @@ def package_files(
 
 
 def _hidden_modules_of_others(chapter: Chapter) -> set[str]:
-    """Name the files with hidden tests of other chapters only."""
-    ours = {test.run.__module__ for exercise in chapter.exercises for test in tests_of(exercise.name)}
-    all_of_them = {
-        test.run.__module__ for other in written_chapters() for e in other.exercises for test in tests_of(e.name)
-    }
-    return {f"{module.replace('.', '/')}.py" for module in all_of_them - ours}
+    """Name the files with hidden tests of other chapters, and with what only those share."""
+    there = {f"autograder.hidden.{file.stem}": file for file in (ROOT / "autograder" / "hidden").glob("[!_]*.py")}
+    needed = {test.run.__module__ for exercise in chapter.exercises for test in tests_of(exercise.name)}
+    waiting = [ROOT / "autograder" / "grader.py", *(there[module] for module in needed)]
+    while waiting:
+        imported = {
+            node.module
+            for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.module in there
+        }
+        waiting += [there[module] for module in imported - needed]
+        needed |= imported
+    return {there[module].relative_to(ROOT).as_posix() for module in there.keys() - needed}
 
 
 def write_package(out: Path, files: Iterator[tuple[str, bytes]]) -> int:

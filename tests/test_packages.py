@@ -22,9 +22,10 @@ from autograder import classroom_package, cli, gradescope
 from autograder.grader import Grader
 from autograder.gradescope_package import own_secret, package_files
 from autograder.hidden import tests_of as hidden_tests_of
+from autograder.paths import ROOT
 from autograder.sandbox.client import IsolationMissing, WarmClient
 from notebooks import CHAPTER, FILE_NAME, NAMES, POINTS, write
-from utils.catalogue import find_chapter
+from utils.catalogue import Chapter, find_chapter, written_chapters
 
 WRONG = notebooks.with_answers(softmax="def softmax(x, dim=-1):\n    e = (x - x.max()).exp()\n    return e / e.sum()")
 SECRET = "a secret of these tests"
@@ -45,6 +46,29 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path = Path(archive.extract(entry, folder / "source"))
             path.chmod(entry.external_attr >> 16 & 0o777)
     return folder / "source"
+
+
+@pytest.mark.parametrize("chapter", written_chapters(), ids=lambda chapter: chapter.id)
+def test_a_zip_holds_its_own_hidden_tests_and_what_they_share_and_no_others(chapter: Chapter) -> None:
+    packed = {name for name, _content in package_files(chapter, SECRET)}
+    own = {test.run.__module__ for exercise in chapter.exercises for test in hidden_tests_of(exercise.name)}
+    others = {
+        test.run.__module__
+        for other in written_chapters()
+        for exercise in other.exercises
+        for test in hidden_tests_of(exercise.name)
+    } - own
+    assert {f"{module.replace('.', '/')}.py" for module in own} <= packed
+    assert not packed & {f"{module.replace('.', '/')}.py" for module in others}
+    for name in packed:
+        if name.startswith("autograder/hidden/"):  # what one of them imports is there, too
+            for module in re.findall(
+                r"^from (autograder\.hidden\.\w+) import", (ROOT / name).read_text(), re.MULTILINE
+            ):
+                assert f"{module.replace('.', '/')}.py" in packed
+    shared = {"04": "multi_head_reference", "06": "transformer_layer_reference"}
+    for number, module in shared.items():
+        assert (f"autograder/hidden/{module}.py" in packed) == chapter.id.startswith(number)
 
 
 def autograder_folder(unpacked: Path, folder: Path, *handed_in: tuple[str, bytes]) -> Path:

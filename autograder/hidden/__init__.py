@@ -1,4 +1,4 @@
-"""Hidden tests: functions of a student and a source of random numbers, one module per chapter."""
+"""Hidden tests: functions of a student and a source of random numbers, in modules by exercise."""
 
 import importlib
 import inspect

@@ -1,4 +1,4 @@
-"""`check(answer)`: the visible check of an exercise. One module per chapter registers the probes that it runs."""
+"""`check(answer)`: the visible check of an exercise. Modules, by exercise, register the probes that it runs."""
 
 import importlib
 import inspect

@@ -93,6 +93,7 @@ SOURCES = torch.tensor([[2, 5, 1, 6], [0, 3, 3, 0], [1, 4, 0, 0]])  # the first 
 
 
 def _greedy(student: Student, model: HeldObject, src: Tensor, max_len: int, bos: int = BOS, eos: int = EOS) -> object:
+    student.seed(5)  # who draws tokens by chance is recognised by what is drawn
     return student.greedy_decode(model, src, bos, eos, max_len)
 
 
