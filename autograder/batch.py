@@ -45,7 +45,7 @@ def grade_all(
     waiting = list(range(len(submissions)) if positions is None else positions)[::-1]
     graders: list[_GraderProcess] = []
     try:
-        for processors in _places(max(1, min(jobs, len(waiting)))):
+        for processors in processors_for(max(1, min(jobs, len(waiting)))):
             graders.append(_start(submissions, secret, warm, processors))
         for grader in graders:
             _hand_on(grader, waiting)
@@ -74,7 +74,7 @@ def _crashed(submission: Submission) -> SubmissionResult:
     return SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
 
 
-def _places(jobs: int) -> list[set[int] | None]:
+def processors_for(jobs: int) -> list[set[int] | None]:
     """Give each grader a processor of its own, if there are enough.
 
     A grader and its worker take turns, so two processors would each wait half of the time, and waking one up takes longer
