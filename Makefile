@@ -44,7 +44,7 @@ lab: install
 
 test: install browser postgres
 	@$(FETCH) --quiet
-	$(BIN)/python -m pytest -n $(CPUS) --dist loadfile --nbval-lax tests solutions $(ARGS)
+	$(BIN)/python -m pytest -n $$(( $(CPUS) + 1 )) --dist loadfile --nbval-lax tests solutions $(ARGS)
 
 fetch: install
 	@$(FETCH)

@@ -11,7 +11,18 @@ from dataclasses import dataclass, field, replace
 from autograder.sources import own_code_cells
 from autograder.submissions import Handed, HandedCell
 from utils.catalogue import Chapter
-from utils.definitions import defined_names, definitions_only, is_stub, lines_of, parsed, place_of, plain_python
+from utils.definitions import (
+    cost_of_magics,
+    defined_names,
+    definitions_only,
+    is_stub,
+    lines_of,
+    parsed,
+    place_of,
+    plain_python,
+)
+
+MAX_MAGIC_COST = 500_000  # characters that IPython may read for the magics of one notebook: a second or two
 
 
 @dataclass(frozen=True)
@@ -53,9 +64,11 @@ def make_plan(handed: Handed, chapter: Chapter) -> Plan:
     own_texts = {source.strip() for source, exercise in own.values() if exercise is None}
     names = [exercise.name for exercise in chapter.exercises]
     plan = Plan(exercises={name: FoundExercise(name) for name in names})
+    read = 0
     for number, cell in enumerate(handed.cells, start=1):
         exercise_here = _exercise_of(cell, own, names)
-        source = plain_python(cell.source)
+        read += cost_of_magics(cell.source)
+        source = plain_python(cell.source) if read <= MAX_MAGIC_COST else cell.source
         tree = parsed(source)
         answers_here = tree is not None and any(name in plan.exercises for name in defined_names(tree))
         if exercise_here is None and not answers_here and _is_own(cell, own, own_texts):

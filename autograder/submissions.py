@@ -18,6 +18,7 @@ from utils.catalogue import Chapter, all_chapters, written_chapters
 MAX_NOTEBOOK_BYTES = 64 << 20
 MAX_CELL_CHARACTERS = 200_000
 MAX_CELLS = 2000
+MAX_CODE_CHARACTERS = 1_000_000  # in all code cells together, each cut to its own limit: reading them takes seconds
 MAX_ZIP_ENTRIES = 50_000
 MAX_NAME_BYTES = 150
 # What opening and unpacking raises (RuntimeError: an entry is encrypted, or packed in a way that isn't known).
@@ -119,11 +120,23 @@ def parse(data: bytes, name: str = "") -> Handed:
     if not isinstance(cells, list):
         raise Unreadable("The notebook is damaged: its cells aren't a list. Open it in JupyterLab and save it again.")
     handed = tuple(_code_cells(cells[:MAX_CELLS]))
+    if sum(len(cell.source) for cell in handed) > MAX_CODE_CHARACTERS:
+        raise Unreadable(
+            "The notebook holds more than a million characters of code, so it wasn't graded. Was data pasted into cells, or "
+            "the same cell many times? Take it out, save, and hand the notebook in again."
+        )
     return Handed(_chapter_of(content, handed, name), handed, remark)
 
 
 def _upgraded(content: dict, version: object) -> tuple[dict, str]:
     named = json.dumps(version)[:20]  # whatever stands there, it is shown with escapes
+    sheets = content.get("worksheets")
+    lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)] if isinstance(sheets, list) else []
+    if sum(len(cells) for cells in [*lists, content.get("cells")] if isinstance(cells, list)) > MAX_CELLS:
+        raise Unreadable(
+            f"The notebook has format {named} and more than {MAX_CELLS} cells, so it wasn't converted. "
+            "Open it in JupyterLab, take out the cells that aren't yours, and save it again."
+        )
     try:
         notebook = nbformat.reads(json.dumps(content), as_version=4)
     except Exception as error:  # nbformat raises many kinds for damaged old notebooks

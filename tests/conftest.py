@@ -28,8 +28,32 @@ settings.load_profile("course")
 SECRET_OF_THE_GRADER = "canary-5c1d0e77-that-no-worker-may-see"
 
 
+# Files whose parameters go to any process that is free; of all other files each goes to one, with what it has set up.
+APART = ("tests/test_answers.py", "tests/test_checks.py", "tests/test_sample_class.py")
+# What takes longest begins first, so that nothing long is left over for one process at the end.
+FIRST = ("solutions/", *APART, "tests/test_build.py")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "hands_in: what a test of bad input hands in")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrParameter(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, test = nodeid.partition("::")
+            return f"{file}[{test.partition('[')[2]}" if file in APART else file
+
+    if config.option.dist == "loadfile":
+        config.option.loadscopereorder = False  # the order is chosen above
+        return ByFileOrParameter(config, log)
+    return None
 
 
 @pytest.fixture(scope="session")

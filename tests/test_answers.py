@@ -1,11 +1,9 @@
 """The grader is measured with answers: every correct one gets full marks, every wrong one loses some."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from autograder.answers import FOLDER, answers_of, read_answer
-from autograder.audit import audit
+from autograder.audit import audit, grade_answer
 from autograder.grader import Grader
 from autograder.hidden import tests_of as hidden_tests_of
 from autograder.sources import answer_with_imports
@@ -15,25 +13,17 @@ EXERCISES = [exercise for chapter in written_chapters() for exercise in chapter.
 EVERY_EXERCISE = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
 
 
-@pytest.fixture(scope="module")
-def own_grader() -> Iterator[Grader]:
-    with Grader("a secret for audits") as grader:
-        yield grader
-
-
 @EVERY_EXERCISE
-def test_correct_answers_get_full_marks_and_wrong_ones_lose_some(own_grader: Grader, exercise: Exercise) -> None:
-    counts = audit(own_grader, [exercise], FOLDER)[exercise.name]
+def test_correct_answers_get_full_marks_and_wrong_ones_lose_some(grader: Grader, exercise: Exercise) -> None:
+    counts = audit(grader, [exercise], FOLDER)[exercise.name]
     assert counts.clean, counts.failures
     assert counts.named >= 0.95 * counts.wrong, counts.failures
 
 
 @EVERY_EXERCISE
-def test_the_courses_own_answer_gets_full_marks_whatever_the_inputs(own_grader: Grader, exercise: Exercise) -> None:
-    from autograder.audit import grade_answer
-
+def test_the_courses_own_answer_gets_full_marks_whatever_the_inputs(grader: Grader, exercise: Exercise) -> None:
     for number in range(5):  # the content seeds the inputs, so a comment changes them
-        result = grade_answer(own_grader, exercise, f"{answer_with_imports(exercise)}\n# {number}")
+        result = grade_answer(grader, exercise, f"{answer_with_imports(exercise)}\n# {number}")
         assert result.score == exercise.points, [test for test in result.tests if not test.passed]
 
 

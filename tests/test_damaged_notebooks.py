@@ -31,6 +31,7 @@ CLEAR = (
     "The notebook is damaged: its cells aren't a list.",
     "The notebook has format",
 )
+TOO_MUCH = ("The notebook holds more than a million characters of code",)
 
 
 @contextmanager
@@ -56,7 +57,7 @@ def outcome(data: bytes) -> str:
             handed = parse(data, FILE_NAME)
         except Unreadable as refused:
             text = str(refused)
-            beginning = next((words for words in CLEAR if text.startswith(words)), None)
+            beginning = next((words for words in CLEAR + TOO_MUCH if text.startswith(words)), None)
             assert beginning, f"an unclear message: {text}"
             assert text.isprintable() and len(text) < 400
             return beginning
@@ -91,6 +92,42 @@ def test_mutated_notebooks_are_read_or_refused_with_a_clear_message(originals: l
     # The damage reaches every stage, or this would prove little.
     assert {*CLEAR, "all ready", "partly ready", "no exercise of this course"} == set(seen)
     assert max(seen.values()) < MUTATED * 0.7
+
+
+def _cells(*sources: str, version: int = 4) -> bytes:
+    cells = [{"cell_type": "code", "source": source, "input": source} for source in sources]
+    if version == 4:
+        return json.dumps({"cells": cells, "nbformat": 4}).encode()
+    return json.dumps({"worksheets": [{"cells": cells}], "nbformat": version, "nbformat_minor": 0}).encode()
+
+
+RIGHT = notebooks.right("softmax")
+COSTLY = {
+    "magics without end": lambda: _cells("!ls\n" * 20_000 + "def softmax(x, dim=-1):\n    return x"),
+    "magics without end in every cell": lambda: _cells(
+        *["!ls\n" * 200 + "def softmax(x, dim=-1):\n    return x"] * 1_200
+    ),
+    "magics of cells without end": lambda: _cells("%%time\n" * 20_000 + RIGHT),
+    "half a line of magic without end": lambda: _cells("x = %time " * 10_000 + "\n" + RIGHT),
+    "code without end": lambda: _cells(*["x = [1, (2)]\n" * 15_000 + RIGHT] * 300),
+    "code up to the limit": lambda: _cells(*["x = [1, (2)]\n" * 15_000 + RIGHT] * 4),
+    "definitions without end": lambda: _cells(*[RIGHT] * 2_000),
+    "cells without end": lambda: _cells(*["x = 1"] * 200_000),
+    "old cells without end": lambda: _cells(*["x = 1"] * 200_000, version=3),
+    "brackets without end": lambda: _cells(*["(" * 100_000 + RIGHT] * 9),
+    "a long line": lambda: _cells("x = '" + "a" * 190_000 + "'\n" + RIGHT),
+}
+
+
+@pytest.mark.parametrize("kind", COSTLY)
+def test_what_costs_most_to_read_is_read_or_refused_soon(kind: str) -> None:
+    outcome(COSTLY[kind]())
+
+
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_several_magics_over_a_cell_are_taken_off(count: int) -> None:
+    handed = parse(_cells("%%time\n" * count + RIGHT), FILE_NAME)
+    assert make_plan(handed, CHAPTER).exercises["softmax"].status == "ready"
 
 
 keys = st.sampled_from(

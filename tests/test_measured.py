@@ -48,6 +48,19 @@ def test_one_state_fails_at_reversal_and_attention_does_not(reversal: dict[str, 
 @pytest.mark.parametrize("method", ["pretrained", "frozen", "random", "bag of words"])
 def test_every_method_has_three_runs_for_each_number_of_labels(labels: dict, method: str) -> None:
     assert all(len(labels[method, count]) == 3 for count in (64, 256, 512, 1024))
+    most = max(count for _method, count in labels)
+    assert len(labels[method, most]) == (
+        3 if method in ("pretrained", "random") else 1
+    )  # regressions roll no dice there
+
+
+def test_with_all_labels_the_bag_of_words_is_level_and_fine_tuning_ahead(labels: dict) -> None:
+    most = max(count for _method, count in labels)
+    bag, frozen, random = (mean(labels[method, most]) for method in ("bag of words", "frozen", "random"))
+    assert max(bag, frozen, random) - min(bag, frozen, random) < 0.03  # "stands level"
+    lead = {n: mean(labels["pretrained", n]) - mean(labels["bag of words", n]) for n in (64, 256, 512, 1024, most)}
+    assert lead[most] > 0.05  # "ahead with ten thousand, too"
+    assert lead[most] < min(lead[n] for n in (64, 256, 512, 1024))  # "pays most where labels are few"
 
 
 def test_pretraining_pays_where_labels_are_few(labels: dict) -> None:

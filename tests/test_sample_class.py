@@ -1,4 +1,4 @@
-"""A class of forty in every chapter, right, wrong and half done: graded without a single fault of the grader's own."""
+"""A class in every chapter, right, wrong and half done: graded without a single fault of the grader's own."""
 
 import nbformat
 import pytest
@@ -8,14 +8,15 @@ from autograder.sample_class import handed_in
 from autograder.submissions import parse
 from utils.catalogue import Chapter, written_chapters
 
+TRAINING = ("06", "07")  # where hidden tests train, a notebook takes seconds
 STATUSES = {"passed", "partial", "failed", "error", "timeout", "missing", "not_started", "forbidden"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", written_chapters(), ids=lambda chapter: chapter.id)
-def test_a_class_of_forty_is_graded_without_an_internal_error(grader: Grader, chapter: Chapter) -> None:
+def test_a_class_is_graded_without_an_internal_error(grader: Grader, chapter: Chapter) -> None:
     totals = []
-    for number in range(40):
+    for number in range(12 if chapter.id[:2] in TRAINING else 40):
         result = grader.grade_handed(parse(nbformat.writes(handed_in(chapter, number)).encode()))
         assert result.error is None
         assert [exercise.name for exercise in result.exercises] == [exercise.name for exercise in chapter.exercises]

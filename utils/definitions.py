@@ -6,16 +6,25 @@ from functools import lru_cache
 
 BLOCKS = ("body", "handlers", "orelse", "finalbody")
 
+MAGIC = re.compile(r"^[ \t]*[%!?]|=[ \t]*[%!]|\?[ \t]*$", re.MULTILINE)
+
+
+def cost_of_magics(source: str) -> int:
+    """Estimate what `plain_python` has to do, in characters: IPython reads a cell again for every magic in it."""
+    return 0 if parsed(source) is not None else len(source) * sum(1 for _ in MAGIC.finditer(source))
+
 
 @lru_cache(maxsize=1024)
 def plain_python(source: str) -> str:
     """Turn IPython's magics and shell commands into calls that do nothing in a worker."""
     if parsed(source) is not None:
         return source
-    measured = re.match(r"\s*%%(?:time|timeit|capture|prun)\b.*", source)
+    measured = re.match(r"(?:\s*%%(?:time|timeit|capture|prun)\b.*)+", source)
     if measured:  # the cell under it is the learner's own; every line keeps its number
-        return plain_python("\n" * measured[0].count("\n") + source[measured.end() :])
-    if not re.search(r"^[ \t]*[%!?]|=[ \t]*[%!]|\?[ \t]*$", source, re.MULTILINE):
+        source = "\n" * measured[0].count("\n") + source[measured.end() :]
+        if parsed(source) is not None:
+            return source
+    if not MAGIC.search(source):
         return source
     from IPython.core.inputtransformer2 import TransformerManager
 

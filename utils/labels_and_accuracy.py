@@ -75,7 +75,7 @@ def table() -> str:
 def _cell(found: list[float]) -> str:
     """Write one cell: the mean in percent, and the range where there are several runs."""
     if len(found) == 1:
-        return f"{100 * found[0]:.1f} (one run)"
+        return f"**{100 * found[0]:.1f}** (one run)"
     return f"**{100 * mean(found):.1f}** ({100 * min(found):.1f} to {100 * max(found):.1f})"
 
 
