@@ -190,7 +190,11 @@ def losses_as_floats(student: Student, scores: Tensor) -> object:
     if not isinstance(losses, (list, tuple)):
         return {"what is returned": f"a {getattr(losses, 'type_name', type(losses).__name__)}"}
     kinds = sorted({type(loss).__name__ for loss in losses})
-    numbers = [float(loss) for loss in losses if isinstance(loss, (int, float, Tensor))]
+    numbers = [
+        float(loss.detach()) if isinstance(loss, Tensor) else float(loss)
+        for loss in losses
+        if isinstance(loss, (int, float, Tensor))
+    ]
     return {"made of": " and ".join(kinds), "losses": torch.tensor(numbers, dtype=torch.float64)}
 
 
