@@ -23,6 +23,10 @@ from utils.definitions import (
 )
 
 MAX_MAGIC_COST = 500_000  # characters that IPython may read for the magics of one notebook: a second or two
+TOO_MANY_MAGICS = (
+    "The notebook holds so many magics and shell commands (lines with % or !) that this cell wasn't read. Take them out, "
+    "save, and hand it in again."
+)
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,11 @@ def make_plan(handed: Handed, chapter: Chapter) -> Plan:
     own_texts = {source.strip() for source, exercise in own.values() if exercise is None}
     names = [exercise.name for exercise in chapter.exercises]
     plan = Plan(exercises={name: FoundExercise(name) for name in names})
-    read = 0
+    cost = 0
     for number, cell in enumerate(handed.cells, start=1):
         exercise_here = _exercise_of(cell, own, names)
-        read += cost_of_magics(cell.source)
-        source = plain_python(cell.source) if read <= MAX_MAGIC_COST else cell.source
+        cost += cost_of_magics(cell.source)
+        source = plain_python(cell.source) if cost <= MAX_MAGIC_COST else cell.source
         tree = parsed(source)
         answers_here = tree is not None and any(name in plan.exercises for name in defined_names(tree))
         if exercise_here is None and not answers_here and _is_own(cell, own, own_texts):
@@ -78,7 +82,8 @@ def make_plan(handed: Handed, chapter: Chapter) -> Plan:
             continue
         plan.cells.append(RunnableCell(number, source, False))
         if tree is None:
-            _note_broken(plan, cell, number, source, exercise_here, names)
+            text = _what_is_broken(source, number) if cost <= MAX_MAGIC_COST else TOO_MANY_MAGICS
+            _note_broken(plan, cell, number, text, exercise_here, names)
             continue
         for name, node in defined_names(tree).items():
             if name in plan.exercises:
@@ -101,20 +106,24 @@ def _is_own(cell: HandedCell, own: dict, own_texts: set[str]) -> bool:
     return is_check or cell.id in own or cell.source.strip() in own_texts
 
 
-def _note_broken(
-    plan: Plan, cell: HandedCell, number: int, source: str, exercise_here: str | None, names: list[str]
-) -> None:
-    """A cell that isn't Python costs the exercise that it belongs to, or seems to define."""
+def _what_is_broken(source: str, number: int) -> str:
+    """Say why a cell isn't Python."""
     try:
         compile(source, f"<cell {number}>", "exec")
-        text = "The cell can't be read."
     except SyntaxError as error:
-        text = f"The cell isn't valid Python: {error.msg} (line {error.lineno})."
+        return f"The cell isn't valid Python: {error.msg} (line {error.lineno})."
     except (RecursionError, MemoryError):
-        text = "The cell can't be read: its brackets or operators are nested too deeply."
+        return "The cell can't be read: its brackets or operators are nested too deeply."
     except ValueError as error:
-        text = f"The cell can't be read: {str(error)[:100]}."
-    seen = [name for name in names if re.search(rf"^[ \t]*(?:def|class)\s+{name}\b", source, re.MULTILINE)]
+        return f"The cell can't be read: {str(error)[:100]}."
+    return "The cell can't be read."
+
+
+def _note_broken(
+    plan: Plan, cell: HandedCell, number: int, text: str, exercise_here: str | None, names: list[str]
+) -> None:
+    """A cell that isn't Python costs the exercise that it belongs to, or seems to define."""
+    seen = [name for name in names if re.search(rf"^[ \t]*(?:def|class)\s+{name}\b", cell.source, re.MULTILINE)]
     for name in {exercise_here, *seen} - {None}:
         found = plan.exercises[name]
         if found.status != "ready":

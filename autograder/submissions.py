@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from utils.catalogue import Chapter, all_chapters, written_chapters
 
 MAX_NOTEBOOK_BYTES = 64 << 20
+MAX_OPENINGS = 2_000_000  # of lists, objects and keys: each may take thirty times the memory that it takes in the file
 MAX_CELL_CHARACTERS = 200_000
 MAX_CELLS = 2000
 MAX_CODE_CHARACTERS = 1_000_000  # in all code cells together, each cut to its own limit: reading them takes seconds
@@ -101,6 +102,11 @@ def parse(data: bytes, name: str = "") -> Handed:
         raise Unreadable(
             f"The file isn't UTF-8 text (byte {error.start}), so it isn't a notebook. Open it in JupyterLab, save it, and hand in that file."
         ) from None
+    if sum(data.count(opening) for opening in (b"{", b"[", b'":')) > MAX_OPENINGS:
+        raise Unreadable(
+            "The notebook holds more than two million lists and objects, most likely in its outputs, so it wasn't read. Clear its "
+            "outputs (Edit → Clear Outputs of All Cells), save, and hand it in again."
+        )
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -122,8 +122,8 @@ def edited(rng: random.Random, data: bytes) -> bytes:
             case 0:
                 del holder[key]
             case 1:
-                _, other = rng.choice(list(_members(content)) or [(None, None)])
-                holder[key] = copy.deepcopy(rng.choice(VALUES)) if other is None else str(other)
+                leaves = [tree[place] for tree, place in _members(content) if not isinstance(tree[place], (dict, list))]
+                holder[key] = rng.choice(leaves or VALUES)
             case 2:
                 holder[key] = copy.deepcopy(rng.choice(VALUES))
             case 3:

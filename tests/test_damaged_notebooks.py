@@ -31,7 +31,10 @@ CLEAR = (
     "The notebook is damaged: its cells aren't a list.",
     "The notebook has format",
 )
-TOO_MUCH = ("The notebook holds more than a million characters of code",)
+TOO_MUCH = (
+    "The notebook holds more than a million characters of code",
+    "The notebook holds more than two million lists and objects",
+)
 
 
 @contextmanager
@@ -114,6 +117,8 @@ COSTLY = {
     "definitions without end": lambda: _cells(*[RIGHT] * 2_000),
     "cells without end": lambda: _cells(*["x = 1"] * 200_000),
     "old cells without end": lambda: _cells(*["x = 1"] * 200_000, version=3),
+    "objects without end": lambda: b'{"nbformat": 4, "cells": [' + b"{}," * 2_000_000 + b"{}]}",
+    "keys without end": lambda: b'{"nbformat": 4, "a": {' + b",".join(b'"%x":1' % i for i in range(2_000_000)) + b"}}",
     "brackets without end": lambda: _cells(*["(" * 100_000 + RIGHT] * 9),
     "a long line": lambda: _cells("x = '" + "a" * 190_000 + "'\n" + RIGHT),
 }
@@ -128,6 +133,26 @@ def test_what_costs_most_to_read_is_read_or_refused_soon(kind: str) -> None:
 def test_several_magics_over_a_cell_are_taken_off(count: int) -> None:
     handed = parse(_cells("%%time\n" * count + RIGHT), FILE_NAME)
     assert make_plan(handed, CHAPTER).exercises["softmax"].status == "ready"
+
+
+def test_megabytes_of_printed_numbers_are_no_harm() -> None:
+    output = {"output_type": "stream", "name": "stdout", "text": "tensor([[0.25, 0.5]])\n" * 500_000}
+    content = {"cells": [{"cell_type": "code", "source": RIGHT, "outputs": [output]}], "nbformat": 4}
+    handed = parse(json.dumps(content).encode(), FILE_NAME)
+    assert make_plan(handed, CHAPTER).exercises["softmax"].status == "ready"
+
+
+@pytest.mark.parametrize("kind", ["objects without end", "keys without end"])
+def test_what_takes_most_memory_is_refused_with_what_to_do(kind: str) -> None:
+    with pytest.raises(Unreadable, match="Clear its outputs"):
+        parse(COSTLY[kind](), FILE_NAME)
+
+
+def test_a_cell_below_too_many_magics_says_why_it_was_not_read() -> None:
+    handed = parse(_cells("!ls\n" * 20_000 + RIGHT), FILE_NAME)
+    found = make_plan(handed, CHAPTER).exercises["softmax"]
+    assert found.status == "error"
+    assert "so many magics" in found.message
 
 
 keys = st.sampled_from(
