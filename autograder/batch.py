@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import os
-import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -12,6 +11,7 @@ from multiprocessing.context import ForkProcess
 from autograder.grader import Grader
 from autograder.results import SubmissionResult
 from autograder.sandbox.client import WarmClient, WarmConnection
+from autograder.sandbox.processors import allowed, processors_for, stay_on
 from autograder.submissions import Submission
 
 # A fork shares PyTorch's memory; no thread runs in this process when graders are forked.
@@ -28,7 +28,7 @@ class _GraderProcess:
 
 def default_jobs() -> int:
     """Give how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(allowed()) or os.cpu_count() or 1
 
 
 def engine(
@@ -74,18 +74,6 @@ def _crashed(submission: Submission) -> SubmissionResult:
     return SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
 
 
-def processors_for(jobs: int) -> list[set[int] | None]:
-    """Give each grader a processor of its own, if there are enough.
-
-    A grader and its worker take turns, so two processors would each wait half of the time, and waking one up takes longer
-    than most requests. Which ones is left to chance, so that several runs on a large machine don't meet on the first few.
-    """
-    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if jobs > len(allowed):
-        return [None] * jobs
-    return [{processor} for processor in random.sample(allowed, jobs)]
-
-
 def _start(submissions: list[Submission], secret: str, warm: WarmClient, processors: set[int] | None) -> _GraderProcess:
     ours, theirs = _processes.Pipe()
     connection = warm.connect(processors)
@@ -106,8 +94,7 @@ def _work(
     pipe: Connection, other_end: Connection, warm: WarmConnection, submissions: list[Submission], secret: str
 ) -> None:
     other_end.close()
-    if warm.processors:
-        os.sched_setaffinity(0, warm.processors)
+    stay_on(warm.processors)
     gc.freeze()  # what was imported before the fork stays: no collection needs to look at it
     grader = Grader(secret, warm=warm)
     while True:
@@ -115,10 +102,4 @@ def _work(
             position = pipe.recv()
         except EOFError:
             return
-        submission = submissions[position]
-        try:
-            result = grader.grade(submission)
-        except Exception as error:  # a fault of ours must not cost the rest of the batch
-            text = f"The grader failed at this notebook ({type(error).__name__}: {error}). The others were graded."
-            result = SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
-        pipe.send(result)
+        pipe.send(grader.grade_or_say(submissions[position]))

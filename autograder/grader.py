@@ -136,6 +136,14 @@ class Grader:
             return unreadable(error, submission)
         return self.grade_bytes(data, submission)
 
+    def grade_or_say(self, submission: Submission) -> SubmissionResult:
+        """Grade one submission of many: a fault of the grader's own costs this one alone, and only until the next run."""
+        try:
+            return self.grade(submission)
+        except Exception as error:
+            text = f"The grader failed at this notebook ({type(error).__name__}: {error}), so it has no score yet."
+            return SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
+
     def grade_bytes(self, data: bytes, submission: Submission) -> SubmissionResult:
         """Grade the bytes of a submission that has been read."""
         started = time.perf_counter()

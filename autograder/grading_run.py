@@ -5,7 +5,7 @@ Results live in a file, not in memory, so that ten thousand submissions need no 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,16 +20,26 @@ Engine = Callable[[list[int]], Iterator[tuple[int, SubmissionResult]]]
 
 
 class GradingRun:
-    """The submissions of one run, what is known of them already, and where the reports go."""
+    """The submissions of one run, what is known of them already, and where the reports go.
+
+    `as_before` names files (path → SHA-256) whose result for these bytes is to be shown, whatever is in them now.
+    """
 
     def __init__(
-        self, submissions: list[Submission], out: Path, secret: str, isolation: str, due: Due | None = None
+        self,
+        submissions: list[Submission],
+        out: Path,
+        secret: str,
+        isolation: str,
+        due: Due | None = None,
+        as_before: Mapping[str, str] | None = None,
     ) -> None:
         self.submissions, self.out, self.due = submissions, out, due
         self.chapters: set[str] = set()
         self._remembered = Remembered(out)
         self._print = fingerprint(secret, isolation)
-        self._keys = [self._key(submission) for submission in submissions]
+        digests = as_before or {}
+        self._keys = [self._key(submission, digests.get(submission.path, "")) for submission in submissions]
         self._once: dict[int, SubmissionResult] = {}  # results that are not to be remembered
         self._first: dict[str, int] = {}  # key → the first position that has it
 
@@ -76,7 +86,7 @@ class GradingRun:
         result = replace(result) if result else self._remembered.get(key)
         result.student, result.path = submission.student, submission.path
         if self.due is not None:
-            apply_late_penalty(result, submission, self.due.moment, self.due.rule)
+            apply_late_penalty(result, submission, self.due)
         return result
 
     def results(self) -> Iterator[SubmissionResult]:

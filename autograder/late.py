@@ -118,16 +118,16 @@ def _timestamp_beside(submission: Submission) -> str | None:
         return None
 
 
-def apply_late_penalty(result: SubmissionResult, submission: Submission, due: datetime, rule: LateRule) -> None:
+def apply_late_penalty(result: SubmissionResult, submission: Submission, due: Due) -> None:
     """Note in a result when it was handed in, and take off what lateness costs."""
     moment, source = handed_in(submission)
-    seconds = max(0.0, (moment - due).total_seconds()) if moment else 0.0
+    seconds = max(0.0, (moment - due.moment).total_seconds()) if moment else 0.0
     before = result.earned
-    percent = rule.percent_off(seconds)
+    percent = due.rule.percent_off(seconds)
     result.late = LatePenalty(
-        handed_in=moment.astimezone(due.tzinfo).isoformat(timespec="seconds") if moment else "",
+        handed_in=moment.astimezone(due.moment.tzinfo).isoformat(timespec="seconds") if moment else "",
         source=source,
-        due=due.isoformat(timespec="seconds"),
+        due=due.moment.isoformat(timespec="seconds"),
         seconds=round(seconds),
         percent=percent,
         before=before,

@@ -27,35 +27,52 @@ class Watcher:
     due: Due | None = None
     marks: dict[str, Mark] = field(default_factory=dict)
     reported: dict[str, Mark] = field(default_factory=dict)  # the files that the reports show
+    digests: dict[str, str] = field(default_factory=dict)  # SHA-256 of what was graded of each of them
 
     def look(self, patient: bool = True) -> list[SubmissionResult]:
         """Grade what is new since the last look; gives the results that the reports didn't show yet.
 
         A patient look leaves a file until the next one, and grades it if it is still the same then: it may still be arriving.
+        Until then the reports keep what they show of it.
         """
-        before, self.marks, resting = self.marks, {}, []
+        before, self.marks = self.marks, {}
+        shown: list[Submission] = []
+        showing: dict[str, Mark] = {}
+        as_before: dict[str, str] = {}
         for submission in self._found():
             try:
                 status = submission.file.stat()
             except OSError:  # gone again
                 continue
-            mark = self.marks[submission.path] = (status.st_mtime_ns, status.st_size)
-            if not patient or before.get(submission.path) == mark:
-                resting.append(submission)
-        showing = {submission.path: self.marks[submission.path] for submission in resting}
-        if showing == self.reported or not resting:
+            path = submission.path
+            self.marks[path] = (status.st_mtime_ns, status.st_size)
+            if not patient or before.get(path) == self.marks[path]:
+                showing[path] = self.marks[path]
+            elif path in self.digests:
+                showing[path], as_before[path] = self.reported[path], self.digests[path]
+            else:
+                continue
+            shown.append(submission)
+        if showing == self.reported:
             return []
+        new = {path for path, mark in showing.items() if self.reported.get(path) != mark}
+        results = self._run(shown, as_before)
+        self.reported = showing
+        self.digests = {result.path: result.digest for result in results if result.digest and result.lasting}
+        return [result for result in results if result.path in new]
+
+    def _run(self, submissions: list[Submission], as_before: dict[str, str]) -> list[SubmissionResult]:
+        """Grade what isn't known, and write the reports."""
         self.out.mkdir(parents=True, exist_ok=True)
-        with GradingRun(resting, self.out, self.grader.secret, self.grader.isolation, self.due) as run:
+        asked = (self.out, self.grader.secret, self.grader.isolation, self.due, as_before)
+        with GradingRun(submissions, *asked) as run:
             run.note_walls(self.grader.warm.isolation())
-            for _result in run.grade(run.to_grade(), lambda positions: self._grade(resting, positions)):
+            for _result in run.grade(run.to_grade(), lambda positions: self._grade(submissions, positions)):
                 pass
-            for position in range(len(resting)):
+            for position in range(len(submissions)):
                 run.write_page(position)
             run.write_reports()
-            new = [position for position, (path, mark) in enumerate(showing.items()) if self.reported.get(path) != mark]
-            self.reported = showing
-            return [run.result(position) for position in new]
+            return list(run.results())
 
     def _found(self) -> list[Submission]:
         try:
@@ -65,9 +82,4 @@ class Watcher:
 
     def _grade(self, submissions: list[Submission], positions: list[int]) -> Iterator[tuple[int, SubmissionResult]]:
         for position in positions:
-            submission = submissions[position]
-            try:
-                yield position, self.grader.grade(submission)
-            except Exception as error:  # a fault of ours must not end the watch
-                text = f"The grader failed at this notebook ({type(error).__name__}: {error})."
-                yield position, SubmissionResult(submission.student, "", submission.path, error=text, lasting=False)
+            yield position, self.grader.grade_or_say(submissions[position])

@@ -77,6 +77,9 @@ def test_a_hand_in_that_is_taken_back_leaves_the_table(watcher: Watcher) -> None
     (watcher.folder / "ada" / FILE_NAME).unlink()
     watcher.look(patient=False)
     assert scores(watcher) == {"bob": CHAPTER.points}
+    (watcher.folder / "bob" / FILE_NAME).unlink()
+    watcher.look(patient=False)
+    assert scores(watcher) == {}
 
 
 def test_what_comes_late_costs_as_it_does_in_course_grade(watcher: Watcher) -> None:
@@ -84,6 +87,21 @@ def test_what_comes_late_costs_as_it_does_in_course_grade(watcher: Watcher) -> N
     write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
     assert [result.score for result in watcher.look(patient=False)] == [CHAPTER.points / 2]
     assert scores(watcher) == {"ada": CHAPTER.points / 2}
+
+
+def test_while_a_second_try_arrives_the_first_one_counts(watcher: Watcher) -> None:
+    file = write(watcher.folder / "ada" / FILE_NAME, notebooks.solved())
+    watcher.look()
+    watcher.look()
+    assert scores(watcher) == {"ada": CHAPTER.points}
+    file.write_bytes(notebooks.solved()[:1000])
+    write(watcher.folder / "bob" / FILE_NAME, notebooks.unsolved())
+    assert watcher.look() == []
+    file.write_bytes(notebooks.unsolved())
+    assert [result.student for result in watcher.look()] == ["bob"]
+    assert scores(watcher) == {"ada": CHAPTER.points, "bob": 0}
+    assert [result.student for result in watcher.look()] == ["ada"]
+    assert scores(watcher) == {"ada": 0, "bob": 0}
 
 
 def test_a_file_that_is_still_arriving_is_left_until_it_rests(watcher: Watcher) -> None:

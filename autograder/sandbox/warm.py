@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from autograder.sandbox import isolation, kernel, probes, seccomp, worker
+from autograder.sandbox import isolation, kernel, probes, processors, seccomp, worker
 from autograder.sandbox.isolation import Layers, Limits
 
 MESSAGE_BYTES = 1 << 16
@@ -148,7 +148,7 @@ class WarmProcess:
         with contextlib.suppress(BrokenPipeError):
             grader.send(json.dumps(message).encode())
 
-    def _fork(self, fd: int, processors: list[int]) -> dict:
+    def _fork(self, fd: int, on: list[int]) -> dict:
         scratch = None if self.layers.namespaces else tempfile.mkdtemp(prefix="course-worker-")
         try:
             if self.layers.namespaces:
@@ -158,19 +158,18 @@ class WarmProcess:
             os.close(fd)
             return {"problem": f"no worker could be started: {error}"}
         if pid == 0:
-            if processors:
-                os.sched_setaffinity(0, processors)
-            self._become_worker(fd, scratch or isolation.SCRATCH)
+            self._become_worker(fd, scratch or isolation.SCRATCH, on)
         if self.own_pids is not None:
             kernel.set_namespace(self.own_pids, kernel.CLONE_NEWPID)  # else the next fork would join the same namespace
         os.close(fd)
         self.workers[pid] = scratch
         return {"pid": pid}
 
-    def _become_worker(self, fd: int, scratch: str) -> None:
+    def _become_worker(self, fd: int, scratch: str, on: list[int]) -> None:
         status = 70
         log = os.dup(2)
         try:
+            processors.stay_on(on)
             for key in list(self.graders.get_map().values()):
                 os.close(key.fd) if key.fileobj in self.ending else key.fileobj.close()
             self.graders.close()
