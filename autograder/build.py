@@ -2,7 +2,6 @@
 
 import logging
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from traitlets.config import Config, PyFileConfigLoader
 from autograder import fixtures
 from autograder.paths import NOTEBOOKS, ROOT, SOLUTIONS
 from autograder.sources import read_plain, read_source
+from autograder.whole_file import written_whole
 from utils.catalogue import Chapter
 from utils.fixtures import forget_loaded
 
@@ -133,8 +133,5 @@ def _structure(notebook: NotebookNode) -> list[tuple]:
 
 
 def _write(path: Path, notebook: NotebookNode) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".part", delete=False, encoding="utf-8") as draft:
-        nbformat.write(notebook, draft)
-    shutil.move(draft.name, path)
-    path.chmod(0o644)
+    with written_whole(path) as stream:
+        nbformat.write(notebook, stream)

@@ -1,7 +1,6 @@
 """Pack one file for a room without wifi: the learners' bundle, every asset, and the wheels that notebooks need."""
 
 import json
-import os
 import shlex
 import tempfile
 import tomllib
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from autograder.bundle import TOP, bundle_files, learner_pyproject
 from autograder.paths import ROOT
+from autograder.whole_file import written_whole
 from utils import assets
 
 
@@ -24,9 +24,8 @@ def pack(out: Path, show: Callable[[int], object], pip_args: str = "", wheels: S
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".pack-") as scratch:
         chosen = download_wheels(Path(scratch), show, pip_args) if wheels is None else sorted(wheels)
-        draft = Path(scratch) / "packed"
         # What is compressed already is stored as it is.
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
+        with written_whole(out, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name, content in bundle_files():
                 archive.writestr(f"{TOP}/{name}", content, zipfile.ZIP_DEFLATED)
             for path in paths.values():
@@ -34,7 +33,6 @@ def pack(out: Path, show: Callable[[int], object], pip_args: str = "", wheels: S
             for path in chosen:
                 archive.write(path, f"{assets.OFFLINE_FOLDER}/wheels/{path.name}")
             archive.writestr(f"{assets.OFFLINE_FOLDER}/manifest.json", _manifest(chosen))
-        os.replace(draft, out)
     return len(chosen)
 
 

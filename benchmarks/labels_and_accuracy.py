@@ -9,7 +9,6 @@ its figure from that file. One thread, so that a run's seconds are those of one 
 
 import argparse
 import json
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from autograder.sources import answer_with_imports
+from autograder.whole_file import written_whole
 from utils.assets import asset
 from utils.catalogue import find_exercise
 from utils.linear_baselines import BAG_PENALTIES, PROBE_PENALTIES, bags, best_on_dev, vocabulary
@@ -162,9 +162,8 @@ def save(measured: dict) -> None:
     head = {name: value for name, value in measured.items() if name != "runs"}
     lines = ",\n".join("    " + json.dumps(run) for run in measured["runs"])
     text = json.dumps(head, indent=2)[:-2] + f',\n  "runs": [\n{lines}\n  ]\n}}\n'
-    beside = RESULT.with_suffix(".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, RESULT)
+    with written_whole(RESULT) as stream:
+        stream.write(text)
 
 
 def missing(measured: dict) -> list[Run]:
