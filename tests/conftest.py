@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import settings
+from toy_assets import module_alone, toy_cache, toy_source
 from typer.testing import CliRunner
 
 import notebooks
@@ -19,6 +20,8 @@ from autograder.results import SubmissionResult
 from autograder.sandbox import client
 from autograder.sandbox.client import WarmClient, WorkerHandle
 from autograder.submissions import parse
+
+__all__ = ["module_alone", "toy_cache", "toy_source"]  # fixtures that are defined in toy_assets.py
 
 # Tests run side by side: more threads in each would only stand in each other's way, in notebooks' kernels too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
