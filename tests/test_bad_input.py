@@ -550,7 +550,8 @@ def test_hunger_for_memory_in_a_function_costs_its_exercise_only(submission: dic
     assert "memory" in exercise(submission, "softmax")["message"].lower()
 
 
-KEEPS = "kept = []\nwhile True:\n    kept.append(bytearray(1 << 26))"
+# Zeros by `bytes` are never touched, so memory is full at once, however busy the machine is; `bytearray` writes them.
+KEEPS = "kept = []\nwhile True:\n    kept.append(bytes(1 << 26))"
 
 
 @hands_in(lambda: solved(softmax=f"{KEEPS}\n{right('softmax')}"))
@@ -563,7 +564,7 @@ def test_memory_that_an_added_cell_keeps_costs_nothing(submission: dict) -> None
     full_marks(submission)
 
 
-HOARDS = "kept = []\n\ndef softmax(x, dim=-1):\n    while True:\n        kept.append(bytearray(1 << 26))"
+HOARDS = "kept = []\n\ndef softmax(x, dim=-1):\n    while True:\n        kept.append(bytes(1 << 26))"
 
 
 @hands_in(lambda: solved(softmax=HOARDS))

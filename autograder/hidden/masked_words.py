@@ -96,16 +96,18 @@ def the_three_fates(student: Student, rng: Randomness) -> None:
 def random_ids_come_from_everywhere(student: Student, rng: Randomness) -> None:
     """Random ids are drawn from all ids of the vocabulary, alike, and for each token anew."""
     vocab_size = rng.integer(9, 14)
-    mask_id, true_id = rng.integer(2, 4), rng.integer(0, 1)  # most ids lie above both
-    ids = torch.full((150, 200), true_id)
-    student.seed(rng.integer(0, 10**6))
-    inputs, _labels = _draw(student, ids, torch.zeros_like(ids, dtype=torch.bool), mask_id, vocab_size, 1.0)
-    drawn = inputs[(inputs != mask_id) & (inputs != true_id)]
-    expect(bool(drawn.numel()), "no token became a random id")
-    expect(bool((drawn >= 0).all() and (drawn < vocab_size).all()), "a random id lies outside the vocabulary")
-    others = [number for number in range(vocab_size) if number not in (mask_id, true_id)]
-    for number in others:
-        _likely(drawn == number, 1 / len(others), "random ids that are a certain one")
+    mask_id = rng.integer(2, 4)  # most ids lie above it
+    for true_id in (0, vocab_size - 1):  # where the true id is 0, the draws don't show whether 0 is ever drawn
+        ids = torch.full((150, 200), true_id)
+        student.seed(rng.integer(0, 10**6))
+        none = torch.zeros_like(ids, dtype=torch.bool)
+        inputs, _labels = _draw(student, ids, none, mask_id, vocab_size, 1.0)
+        drawn = inputs[(inputs != mask_id) & (inputs != true_id)]
+        expect(bool(drawn.numel()), "no token became a random id")
+        expect(bool((drawn >= 0).all() and (drawn < vocab_size).all()), "a random id lies outside the vocabulary")
+        others = [number for number in range(vocab_size) if number not in (mask_id, true_id)]
+        for number in others:
+            _likely(drawn == number, 1 / len(others), "random ids that are a certain one")
 
 
 @hidden("mask_tokens", weight=2)
