@@ -7,6 +7,7 @@ a plot or a training run while grading. Cells are known by id or text, so a note
 import ast
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from autograder.sources import own_code_cells
 from autograder.submissions import Handed, HandedCell
@@ -143,6 +144,13 @@ def _note_definition(found: FoundExercise, number: int, cell: HandedCell, node: 
         found.message = ""
     found.cell, found.source = number, cell.source
     found.status = "not_started" if stub else "ready"
+
+
+@lru_cache(maxsize=256)  # asked for each pair of exercises of one notebook
+def names_used(source: str) -> frozenset[str]:
+    """Give the names that a cell uses or defines; none where it isn't Python."""
+    tree = parsed(source)
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else frozenset()
 
 
 def cells_to_run(plan: Plan) -> list[RunnableCell]:

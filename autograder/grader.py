@@ -1,15 +1,15 @@
 """Grade one submission: run its cells in a worker, its hidden tests against it, and find words for what is wrong."""
 
-import ast
 import builtins
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
 import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it: here, before graders are forked
 
-from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan
+from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan, names_used
 from autograder.hidden import HiddenTest, tests_of
 from autograder.hidden.expectations import Unmet
 from autograder.hidden.randomness import Randomness
@@ -180,7 +180,10 @@ class Grader:
         result.review = signs_of_tampering((cell.name, cell.source) for cell in session.cells if not cell.is_own)
         return result
 
-    def _grade_exercise(self, exercise: Exercise, found: FoundExercise, session: Session, seed: str) -> ExerciseResult:
+    def _grade_exercise(
+        self, exercise: Exercise, found: FoundExercise, session: Session, seed: str, before: Sequence[TestResult] = ()
+    ) -> ExerciseResult:
+        """Grade one exercise; hidden tests that passed `before` aren't run again."""
         result = ExerciseResult(exercise.name, exercise.points, status=found.status, message=found.message)
         result.source = found.source
         if found.status == "missing" and not found.message:
@@ -205,10 +208,12 @@ class Grader:
             result.status = "error"
             result.message = broken[1] if broken else f"The cell ran, but {exercise.name} is not defined after it."
             return result
-        self._run_hidden_tests(exercise, result, session, seed)
+        self._run_hidden_tests(exercise, result, session, seed, {test.name: test for test in before if test.passed})
         return result
 
-    def _run_hidden_tests(self, exercise: Exercise, result: ExerciseResult, session: Session, seed: str) -> None:
+    def _run_hidden_tests(
+        self, exercise: Exercise, result: ExerciseResult, session: Session, seed: str, passed: dict[str, TestResult]
+    ) -> None:
         worker = session.open()
         tests = tests_of(exercise.name)
         worker.deadline = time.monotonic() + max(EXERCISE_SECONDS, sum(test.seconds for test in tests) / 4)
@@ -216,6 +221,9 @@ class Grader:
         errors: list[LearnerError] = []
         lost: WorkerLost | None = None
         for test in tests:
+            if test.name in passed:
+                result.tests.append(passed[test.name])
+                continue
             if lost is not None:
                 result.tests.append(TestResult(test.name, False, test.weight, "not reached"))
                 continue
@@ -265,7 +273,7 @@ class Grader:
                         self.warm, chapter.id, session.cells, session.until, replaced, broken=dict(session.broken)
                     )
                     try:
-                        better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed)
+                        better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed, mine.tests)
                     finally:
                         again.close()
                     if better.score > mine.score:
@@ -363,10 +371,6 @@ def _mentions(plan: Plan, name: str) -> bool:
     for cell in plan.cells:
         if cell.is_own or cell.number == plan.exercises[name].cell:
             continue
-        try:
-            tree = ast.parse(cell.source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree)):
+        if name in names_used(cell.source):
             return True
     return False

@@ -7,6 +7,8 @@ change, or to hide the name; both can be seen in the source.
 import ast
 from collections.abc import Iterable, Iterator
 
+from utils.definitions import parsed
+
 # Modules whose business no answer has: what grades, and what reaches around Python's own rules.
 MODULES = ("autograder", "utils.shortcuts", "utils.shortcut_kernels", "utils.execution", "utils.quiet", "utils.student",
            "utils.report", "ctypes", "gc", "inspect", "importlib", "builtins", "faulthandler", "torch.library", "torch.jit",
@@ -28,11 +30,8 @@ def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
     """Give what is worth a look in (cell, source) pairs: "cell 3, line 7: names utils.shortcuts"."""
     found: list[str] = []
     for cell, source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for node in ast.walk(tree):
+        tree = parsed(source)
+        for node in ast.walk(tree) if tree else ():
             found += [f"{cell.strip('<>')}, line {node.lineno}: {what}" for what in _signs(node)]
     return list(dict.fromkeys(found))[:MOST]
 

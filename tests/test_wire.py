@@ -156,10 +156,11 @@ def test_a_tensor_that_is_sent_twice_arrives_as_two() -> None:
     assert second.tolist() == [1, 1, 1]
 
 
-def test_tensors_with_a_pending_sign_arrive_with_it() -> None:
-    sent = torch.complex(torch.ones(3), torch.ones(3)).conj().imag
+@pytest.mark.parametrize("count", [1, 3])
+def test_tensors_with_a_pending_sign_arrive_with_it(count: int) -> None:
+    sent = torch.complex(torch.ones(count), torch.ones(count)).conj().imag
     assert sent.is_neg()
-    assert crossed(sent).tolist() == [-1, -1, -1]
+    assert crossed(sent).tolist() == [-1] * count
 
 
 def test_who_asks_for_gradients_is_told() -> None:

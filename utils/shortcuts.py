@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 import torch
@@ -148,6 +149,14 @@ def _allowed(after: str) -> Any:
         _allowed_after.reset(token)
 
 
+@cache
+def _watched(families: tuple[str, ...]) -> tuple[tuple[type[nn.Module], ...], frozenset[str]]:
+    """Give the module classes, and the names of functions and classes, that stand for these families."""
+    classes = tuple(cls for family in families for cls in MODULES[family])
+    names = [FUNCTIONS[family] for family in families]
+    return classes, frozenset().union(*names, (f"nn.{cls.__name__}" for cls in classes))
+
+
 class ShortcutWatch(TorchFunctionMode):
     """Record in `found` every function and module of the given families that runs inside the `with` block.
 
@@ -159,10 +168,7 @@ class ShortcutWatch(TorchFunctionMode):
     def __init__(self, families: Iterable[str], chapter: str = LAST) -> None:
         super().__init__()
         self.chapter = chapter
-        families = tuple(families)
-        self.classes = tuple(cls for family in families for cls in MODULES[family])
-        names = [FUNCTIONS[family] for family in families]
-        self.names = frozenset().union(*names, (f"nn.{cls.__name__}" for cls in self.classes))
+        self.classes, self.names = _watched(tuple(families))
         self.found: list[str] = []
         self._hook = None
 

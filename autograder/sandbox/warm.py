@@ -122,7 +122,9 @@ class WarmProcess:
                     continue
                 data, fds, _flags, _address = socket.recv_fds(grader, MESSAGE_BYTES, 1)
                 if data:
-                    self._reply(grader, self._answer(json.loads(data), fds))
+                    answer = self._answer(json.loads(data), fds)
+                    if answer is not None:
+                        self._reply(grader, answer)
                     continue
                 self.graders.unregister(grader)
                 grader.close()
@@ -133,7 +135,7 @@ class WarmProcess:
                         self._reap(waiting)
                     return
 
-    def _answer(self, request: dict, fds: list[int]) -> dict:
+    def _answer(self, request: dict, fds: list[int]) -> dict | None:
         match request["operation"]:
             case "fork":
                 return self._fork(fds[0], request["processors"])
@@ -141,6 +143,7 @@ class WarmProcess:
                 self.graders.register(socket.socket(fileno=fds[0]), selectors.EVENT_READ)
             case "end":
                 self._end(request["pid"])
+                return None
         return {}
 
     @staticmethod

