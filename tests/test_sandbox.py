@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
 import torch
@@ -20,11 +21,15 @@ from typer.testing import CliRunner
 
 import notebooks
 from autograder import cli
+from autograder.cells import cells_to_run, make_plan
 from autograder.paths import ROOT
 from autograder.sandbox import client
 from autograder.sandbox.client import IsolationMissing, RemoteStudent, WarmClient, WorkerHandle, WorkerLost
 from autograder.sandbox.isolation import NOBODY, Layers, Limits
 from autograder.secrets import secret_file
+from autograder.sources import read_source
+from autograder.submissions import parse
+from utils.catalogue import Chapter, written_chapters
 from utils.execution import LearnerError
 
 
@@ -757,3 +762,15 @@ def test_an_ordinary_user_has_all_walls_too() -> None:
     told = elsewhere(AS_NOBODY, "strict")
     assert told["uid"] != 0
     assert told["isolation"] == "strict"
+
+
+@pytest.mark.parametrize("chapter", written_chapters(), ids=lambda chapter: chapter.id)
+def test_what_a_notebook_imports_is_there_before_it_is_forked(worker: WorkerHandle, chapter: Chapter) -> None:
+    def imported() -> set[str]:
+        return set(run(worker, "return list(sys.modules)"))
+
+    before = imported()
+    plan = make_plan(parse(nbformat.writes(read_source(chapter)).encode()), chapter)
+    cells = [(cell.name, cell.source, []) for cell in cells_to_run(plan)]
+    worker.request("cells", {"chapter": chapter.id, "cells": cells})
+    assert imported() - before == set()
