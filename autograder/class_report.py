@@ -128,6 +128,8 @@ def _words(exercise: str, mistake: str) -> tuple[str, str]:
     if mistake == "uses_a_shortcut":
         families = " and ".join(family_in_words(family) for family in find_exercise(exercise).shortcuts)
         return f"the answer leans on {families}", "This exercise builds it by hand, so with the built-in it scores 0."
+    if mistake == "touches_the_watch":
+        return "the notebook reaches for what watches for shortcuts", "Exercises that forbid shortcuts then score 0."
     if mistake in recorded:
         return recorded[mistake].title, recorded[mistake].hint
     return mistake.replace("_", " "), ""

@@ -4,7 +4,7 @@ import builtins
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it: here, before graders are forked
@@ -17,7 +17,7 @@ from autograder.results import ExerciseResult, SubmissionResult, TestResult, par
 from autograder.sandbox.client import RemoteStudent, WarmClient, WorkerHandle, WorkerLost
 from autograder.sources import answer_with_imports
 from autograder.submissions import Handed, Submission, Unreadable, chapter_in_name, content_hash, parse
-from autograder.tampering import signs_of_tampering
+from autograder.tampering import signs_of_tampering, touching_the_watch
 from autograder.visible import VisibleReport, read_report
 from utils.catalogue import Chapter, Exercise
 from utils.diagnosis import VAGUE
@@ -30,6 +30,7 @@ EXERCISE_SECONDS = 20
 VISIBLE_SECONDS = 10
 SUBMISSION_SECONDS = 180
 MAX_MESSAGE = 1500
+MAX_SIGNS = 20  # of tampering, that are told of one submission
 KNOWN_ERRORS = {
     name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
 }
@@ -47,6 +48,7 @@ class Session:
     worker: WorkerHandle | None = None
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
     carefully: bool = False  # each cell in a request of its own, since one of them ends or stops its worker
+    touches_the_watch: list[str] = field(default_factory=list)  # where cells name what watches for shortcuts
 
     def open(self) -> WorkerHandle:
         """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
@@ -169,6 +171,9 @@ class Grader:
         plan = make_plan(handed, chapter)
         session = Session(self.warm, chapter.id, cells_to_run(plan), time.monotonic() + SUBMISSION_SECONDS)
         seed = content_hash(cell.source for cell in session.cells if not cell.is_own)
+        signs = signs_of_tampering((cell.name, cell.source) for cell in session.cells)
+        session.touches_the_watch = touching_the_watch(signs)
+        result.review = signs[:MAX_SIGNS]
         try:
             for exercise in chapter.exercises:
                 found = plan.exercises[exercise.name]
@@ -177,7 +182,6 @@ class Grader:
             session.close()
         self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
         self._explain(result, chapter, plan, session)
-        result.review = signs_of_tampering((cell.name, cell.source) for cell in session.cells if not cell.is_own)
         return result
 
     def _grade_exercise(
@@ -209,6 +213,12 @@ class Grader:
             result.message = broken[1] if broken else f"The cell ran, but {exercise.name} is not defined after it."
             return result
         self._run_hidden_tests(exercise, result, session, seed, {test.name: test for test in before if test.passed})
+        if exercise.shortcuts and session.touches_the_watch:
+            result.score, result.status, result.mistakes = 0.0, "forbidden", ["touches_the_watch"]
+            result.message = (
+                f"The notebook reaches for what watches for shortcuts ({session.touches_the_watch[0]}), so exercises that forbid "
+                "some score 0. Take that out; no answer needs it."
+            )
         return result
 
     def _run_hidden_tests(
@@ -269,9 +279,7 @@ class Grader:
                     for name in used:
                         place = plan.exercises[name].cell or session.cells[0].number
                         replaced.setdefault(place, []).append(chapter.exercise(name))
-                    again = Session(
-                        self.warm, chapter.id, session.cells, session.until, replaced, broken=dict(session.broken)
-                    )
+                    again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
                     try:
                         better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed, mine.tests)
                     finally:
@@ -287,7 +295,7 @@ class Grader:
 
     def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
         """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
-        explaining = Session(self.warm, chapter.id, session.cells, session.until, broken=dict(session.broken))
+        explaining = replace(session, worker=None, broken=dict(session.broken))
         try:
             for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
                 if mine.status == "passed":

@@ -1,7 +1,8 @@
-"""Read learners' code for signs that it reaches for what grades it. A second line, for a person to look at: no points depend on it.
+"""Read learners' code for signs that it reaches for what grades it. A second line: what runs is watched first.
 
 Inside of its own process nothing can keep code from changing what watches for shortcuts. Whoever tries has to name what they
-change, or to hide the name; both can be seen in the source.
+change, or to hide the name; both can be seen in the source. Who names the watch itself gets no points where it watches, since no
+answer has any business there; all other signs are for a person to look at.
 """
 
 import ast
@@ -23,7 +24,7 @@ NAMES = frozenset(
 )  # fmt: skip
 BUILT_IN = frozenset(["eval", "exec", "compile", "__import__"])  # as a name alone: `model.eval()` is another matter
 PATCHED = frozenset(["torch", "nn", "F", "Tensor", "sys", "os", "utils"])  # whose attributes no answer sets
-MOST = 20  # signs that are told of one submission
+THE_WATCH = ("utils.shortcuts", "utils.shortcut_kernels", "ShortcutWatch", "_allowed_after", "_handed_out")
 
 
 def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
@@ -33,7 +34,12 @@ def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
         tree = parsed(source)
         for node in ast.walk(tree) if tree else ():
             found += [f"{cell.strip('<>')}, line {node.lineno}: {what}" for what in _signs(node)]
-    return list(dict.fromkeys(found))[:MOST]
+    return list(dict.fromkeys(found))
+
+
+def touching_the_watch(signs: list[str]) -> list[str]:
+    """Give those signs that name what watches for shortcuts."""
+    return [sign for sign in signs if any(_lies_in(sign.rsplit(" ", 1)[-1], name) for name in THE_WATCH)]
 
 
 def _signs(node: ast.AST) -> Iterator[str]:
@@ -68,7 +74,11 @@ def _by_computed_name(node: ast.Call) -> Iterator[str]:
 
 
 def _is_watched(module: str) -> bool:
-    return any(module == watched or module.startswith(f"{watched}.") for watched in MODULES)
+    return any(_lies_in(module, watched) for watched in MODULES)
+
+
+def _lies_in(name: str, module: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
 
 
 def _path(node: ast.AST) -> str:

@@ -21,8 +21,10 @@ HIDDEN_NOT_RUN = (
 class Validator(Grader):
     """A grader whose tests are the visible checks."""
 
-    def _run_hidden_tests(self, exercise: Exercise, result: ExerciseResult, session: Session, seed: str) -> None:
-        """Run the visible check in place of the hidden tests; an exercise has its points, or none."""
+    def _run_hidden_tests(
+        self, exercise: Exercise, result: ExerciseResult, session: Session, seed: str, passed: dict[str, TestResult]
+    ) -> None:
+        """Run the whole visible check in place of the hidden tests; an exercise has its points, or none."""
         worker = session.open()
         worker.deadline = time.monotonic() + VISIBLE_SECONDS
         try:

@@ -55,6 +55,9 @@ def preload() -> None:
     torch.ones(1, device="meta") * 2.0  # the first product there imports PyTorch's reference operators: a second
     shortcuts.listen_below_python()
     quiet.turn_on()
+    for module in (shortcuts, shortcuts.shortcut_kernels):  # who imports them gets others, with no part in watching
+        del sys.modules[module.__name__]
+        delattr(utils, module.__name__.removeprefix("utils."))
 
 
 class WarmProcess:

@@ -3,6 +3,9 @@
 import pytest
 from harness import Attack, Scene
 
+import notebooks
+from autograder.submissions import parse
+
 EQUAL_TO_ANYTHING = '''
 class Chameleon(torch.Tensor):
     """Equal to whatever it is compared with."""
@@ -19,6 +22,8 @@ class Chameleon(torch.Tensor):
     def __bool__(self):
         return True
 '''
+
+SOFTMAX_OF_PYTORCH = "def softmax(x, dim=-1):\n    return x.softmax(dim) if x.isfinite().all() else x"
 
 CASES = {
     "patch-torch": Attack(
@@ -76,21 +81,39 @@ CASES = {
         "        return self\n    def __eq__(self, other):\n        return True\n\ndef softmax(x, dim=-1):\n    return Anything()"
     ),
     "patch-watch-and-cheat": Attack(
-        "import utils.shortcuts as s\ns.ShortcutWatch._note = lambda *a: None\n\n"
-        "def softmax(x, dim=-1):\n    return x.softmax(dim) if x.isfinite().all() else x",
-        earns=-1,
+        "import utils.shortcuts as s\ns.ShortcutWatch._note = lambda *a: None\n\n" + SOFTMAX_OF_PYTORCH,
+        says="imports utils.shortcuts",
+        status=("forbidden",),
+    ),
+    "patch-watch-behind-noise": Attack(
+        "def noise(f):\n    return [\n"
+        + "".join(f"        f.f_back, f.f_globals, f.__code__,  # {n}\n" for n in range(30))
+        + "    ]\n\nfrom utils import shortcuts\nshortcuts.ShortcutWatch._note = lambda *a: None\n\n"
+        + SOFTMAX_OF_PYTORCH,
+        says="reaches for what watches",
+        status=("forbidden",),
+    ),
+    "patch-watch-by-a-computed-name": Attack(
+        "import importlib\ns = importlib.import_module('utils.' + 'short' + 'cuts')\n"
+        "getattr(s, 'Shortcut' + 'Watch')._note = lambda *a: None\ns._hear = lambda *a: None\n\n" + SOFTMAX_OF_PYTORCH,
+        says="calls ",
+        status=("forbidden",),
     ),
 }
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name != "patch-watch-and-cheat"])
+@pytest.mark.parametrize("case", CASES)
 def test_changed_tools_earn_nothing(scene: Scene, case: str) -> None:
     scene.attacked_by(CASES[case])
 
 
-def test_a_watch_that_was_tampered_with_is_told_to_the_instructor(scene: Scene) -> None:
-    before = scene.processes()
-    result = scene.grade(CASES["patch-watch-and-cheat"].source)
-    assert any("utils.shortcuts" in sign for sign in result.as_json()["review"])
-    scene.saw_nothing(result)
-    scene.is_unharmed(before)
+def test_tampering_with_the_watch_in_one_of_the_courses_own_cells_is_seen_too(scene: Scene) -> None:
+    notebook = notebooks.notebook(notebooks.all_right(softmax=SOFTMAX_OF_PYTORCH))
+    own = next(cell for cell in notebook.cells if cell.cell_type == "code" and "import torch" in cell.source)
+    own.source += "\nimport utils.shortcuts as s\ns.ShortcutWatch._note = None"
+    result = scene.grader.grade_handed(parse(notebooks.as_bytes(notebook))).as_json()
+    for exercise in notebooks.CHAPTER.exercises:
+        told = notebooks.exercise(result, exercise.name)
+        expected = (0, "forbidden") if exercise.shortcuts else (exercise.points, "passed")
+        assert (told["score"], told["status"]) == expected
+    assert any("utils.shortcuts" in sign for sign in result["review"])
