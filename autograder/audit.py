@@ -29,11 +29,11 @@ class AuditedExercise:
 
 
 def grade_answer(grader: Grader, exercise: Exercise, source: str) -> ExerciseResult:
-    """Grade one answer as if it stood alone in its chapter's notebook."""
+    """Grade one answer as if it stood alone in its chapter's notebook; hidden tests end where one fails."""
     import nbformat
 
     notebook = as_notebook([(exercise.name, source)], exercise.chapter)
-    result = grader.grade_handed(parse(nbformat.writes(notebook).encode()))
+    result = grader.grade_handed(parse(nbformat.writes(notebook).encode()), only=exercise)
     return next(e for e in result.exercises if e.name == exercise.name)
 
 

@@ -48,6 +48,7 @@ class Session:
     worker: WorkerHandle | None = None
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
     carefully: bool = False  # each cell in a request of its own, since one of them ends or stops its worker
+    stops_at_failures: bool = False  # nobody asks how many hidden tests fail, only whether one does
     touches_the_watch: list[str] = field(default_factory=list)  # where cells name what watches for shortcuts
 
     def open(self) -> WorkerHandle:
@@ -161,8 +162,13 @@ class Grader:
         result.seconds = time.perf_counter() - started
         return result
 
-    def grade_handed(self, handed: Handed, student: str = "", path: str = "") -> SubmissionResult:
-        """Grade a notebook that has been read."""
+    def grade_handed(
+        self, handed: Handed, student: str = "", path: str = "", only: Exercise | None = None
+    ) -> SubmissionResult:
+        """Grade a notebook that has been read.
+
+        With `only`, just this exercise is graded, and just far enough to know whether it gets full marks.
+        """
         chapter = handed.chapter
         if chapter is None:
             text = "This notebook holds no exercise of this course. Hand in the chapter's own notebook, with its cells' names as they were."
@@ -173,11 +179,15 @@ class Grader:
         seed = content_hash(cell.source for cell in session.cells if not cell.is_own)
         signs = signs_of_tampering((cell.name, cell.source) for cell in session.cells)
         session.touches_the_watch = touching_the_watch(signs)
+        session.stops_at_failures = only is not None
         result.review = signs[:MAX_SIGNS]
         try:
             for exercise in chapter.exercises:
                 found = plan.exercises[exercise.name]
-                result.exercises.append(self._grade_exercise(exercise, found, session, seed))
+                if only in (None, exercise):
+                    result.exercises.append(self._grade_exercise(exercise, found, session, seed))
+                else:
+                    result.exercises.append(ExerciseResult(exercise.name, exercise.points, status=found.status))
         finally:
             session.close()
         self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
@@ -234,7 +244,8 @@ class Grader:
             if test.name in passed:
                 result.tests.append(passed[test.name])
                 continue
-            if lost is not None:
+            failed = any(not told.passed for told in result.tests)
+            if lost is not None or (failed and session.stops_at_failures):
                 result.tests.append(TestResult(test.name, False, test.weight, "not reached"))
                 continue
             rng = Randomness(self.secret, seed, exercise.name, test.name)
