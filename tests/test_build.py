@@ -115,7 +115,9 @@ def test_the_bundle_holds_what_learners_need(files: dict[str, bytes], tmp_path: 
 
 
 def _everything(content: bytes) -> str:
-    """Give a file's text, or for a notebook all its sources and outputs, without JSON's escapes."""
+    """Give a file's text: of a notebook all sources and outputs, without JSON's escapes; of tensors what is written with them."""
+    if content[8:10] == b'{"':  # safetensors: the length of its JSON, the JSON, and then numbers alone
+        content = content[8 : 8 + int.from_bytes(content[:8], "little")]
     text = content.decode("utf-8", "replace")
     try:
         notebook = nbformat.reads(text, as_version=4)
