@@ -1,5 +1,6 @@
 """Grade many submissions on several processes; one that crashes its grader costs itself alone."""
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -9,10 +10,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 
 from autograder.grader import Grader
+from autograder.hidden import tests_of
 from autograder.results import SubmissionResult
 from autograder.sandbox.client import WarmClient, WarmConnection
 from autograder.sandbox.processors import allowed, processors_for, stay_on
-from autograder.submissions import Submission
+from autograder.sources import own_code_cells
+from autograder.submissions import Submission, chapter_in_name
+from utils.fixtures import fixture_of
+from utils.probes import probes_of
 
 # A fork shares PyTorch's memory; no thread runs in this process when graders are forked.
 _processes = multiprocessing.get_context("fork")
@@ -31,6 +36,15 @@ def default_jobs() -> int:
     return len(allowed()) or os.cpu_count() or 1
 
 
+def get_ready(submissions: list[Submission]) -> None:
+    """Read and import what grading needs, by the chapters in files' names: once, so that graders are forked with it."""
+    for chapter in {chapter_in_name(submission.name) for submission in submissions} - {None}:
+        own_code_cells(chapter.id)
+        for exercise in chapter.exercises:
+            with contextlib.suppress(KeyError, OSError):  # of a chapter that is being written
+                tests_of(exercise.name), fixture_of(exercise.name), probes_of(exercise.name)
+
+
 def engine(
     submissions: list[Submission], secret: str, warm: WarmClient, jobs: int
 ) -> Callable[[list[int]], Iterator[tuple[int, SubmissionResult]]]:
@@ -43,6 +57,7 @@ def grade_all(
 ) -> Iterator[tuple[int, SubmissionResult]]:
     """Grade submissions (at these positions) side by side; yields each one's position and result as soon as it is there."""
     waiting = list(range(len(submissions)) if positions is None else positions)[::-1]
+    get_ready([submissions[position] for position in waiting])
     graders: list[_GraderProcess] = []
     try:
         for processors in processors_for(max(1, min(jobs, len(waiting)))):
