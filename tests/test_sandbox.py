@@ -774,3 +774,9 @@ def test_what_a_notebook_imports_is_there_before_it_is_forked(worker: WorkerHand
     cells = [(cell.name, cell.source, []) for cell in cells_to_run(plan)]
     worker.request("cells", {"chapter": chapter.id, "cells": cells})
     assert imported() - before == set()
+
+
+def test_the_process_that_waits_outside_of_the_walls_keeps_no_memory_of_its_own(warm: WarmClient) -> None:
+    rollup = Path(f"/proc/{warm._process.pid}/smaps_rollup").read_text()
+    (own,) = [int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_Dirty:")]
+    assert own < 64 << 10  # KiB, of some 250 MiB that it shares

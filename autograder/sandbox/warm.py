@@ -72,11 +72,14 @@ class WarmProcess:
         self.ending: dict[int, int] = {}  # file descriptor → process id: killed, and to be reaped once it is gone
         preload()
         os.environ.clear()  # after the imports, some of which look for caches in the user's home
-        self.layers = self._build_walls(mount_point, without) if isolate else Layers(False, False, False, True)
-        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.layers.namespaces else None
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
-        kernel.use_huge_pages()  # a fork copies the page table: with few large pages it takes a third of the time
+        # A fork copies the page table: with few large pages it takes a third of the time. Before walls are built, since the process
+        # that waits outside of them would keep a second copy of everything.
+        kernel.use_huge_pages()
+        self.layers = self._build_walls(mount_point, without) if isolate else Layers(False, False, False, True)
+        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.layers.namespaces else None
+        gc.freeze()
 
     def _build_walls(self, mount_point: str, without: tuple[str, ...]) -> Layers:
         """Raise what can be raised here, each wall tried in a child first; what can't is left out, with the reason."""
