@@ -22,6 +22,7 @@ app = typer.Typer(
 cli_hand_in.register(app)
 cli_results.register(app)
 app.add_typer(cli_package.app, name="package")
+SIGNS_SHOWN = 10  # submissions with signs of tampering that are listed after grading
 Chapters = Annotated[list[str] | None, typer.Argument(help="Chapters, by id or number (02). All, if none is named.")]
 
 
@@ -209,6 +210,11 @@ def _say_how_it_went(run, graded: int, out: Path, seconds: float) -> None:
     console.print(table)
     if count > 25:
         console.print(f"… and {count - 25} more")
+    for position, signs in sorted(run.to_review.items())[:SIGNS_SHOWN]:
+        words = f"{run.result(position).student}: {signs[0]}{' and more' * (len(signs) > 1)}"
+        console.print(f"[yellow]Worth a look:[/] {_printable(words)}", highlight=False, soft_wrap=True)
+    if len(run.to_review) > SIGNS_SHOWN:
+        console.print(f"… and {len(run.to_review) - SIGNS_SHOWN} more under `review` in results.json", highlight=False)
     unchanged = f" ({count - graded} unchanged since the last run)" if graded < count else ""
     console.print(
         f"{count} graded in {seconds:.1f} s{unchanged}. See {out}/grades.csv, results.json and feedback/.",

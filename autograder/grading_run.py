@@ -36,6 +36,7 @@ class GradingRun:
     ) -> None:
         self.submissions, self.out, self.due = submissions, out, due
         self.chapters: set[str] = set()
+        self.to_review: dict[int, list[str]] = {}  # position → signs of tampering that a person should look at
         self._remembered = Remembered(out)
         self._print = fingerprint(secret, isolation)
         digests = as_before or {}
@@ -97,6 +98,8 @@ class GradingRun:
         """Write a feedback page, unless it is there and shows just this."""
         result = self.result(position)
         self.chapters.add(result.chapter)
+        if result.review:
+            self.to_review[position] = result.review
         file = reports.feedback_file(result, self.out)
         late = result.as_json().get("late")
         shows = hashlib.sha256(json.dumps([self._keys[position], result.student, result.path, late]).encode())

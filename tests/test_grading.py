@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import stat
 import zipfile
 from collections.abc import Callable
@@ -418,6 +419,22 @@ def test_what_starts_like_a_formula_becomes_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["ada", "", "a=1", "1-2", "Ädä"])
 def test_other_names_stay_as_they_are(text: str) -> None:
     assert plain_cell(text) == text
+
+
+# What a person should look at
+
+
+def test_signs_of_tampering_are_listed_after_grading(course_grade: Callable, tmp_path: Path) -> None:
+    curious = f"import ctypes\n{notebooks.right('softmax')}\nimport gc"
+    write(tmp_path / "[bold]eve" / FILE_NAME, notebooks.with_answers(softmax=curious))
+    write(tmp_path / "ada" / FILE_NAME, notebooks.solved())
+    run = course_grade(tmp_path)
+    (told,) = [line for line in run.output.splitlines() if "Worth a look" in line]
+    assert re.search(r"\[bold\]eve: cell \d+, line 1: imports ctypes and more", told)
+    by_student = {submission["student"]: submission for submission in run.results["submissions"]}
+    assert [sign.split(": ")[1] for sign in by_student["[bold]eve"]["review"]] == ["imports ctypes", "imports gc"]
+    assert by_student["[bold]eve"]["score"] == CHAPTER.points  # no points depend on it
+    assert "review" not in by_student["ada"]
 
 
 # A mistake costs once
