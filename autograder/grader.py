@@ -225,10 +225,9 @@ class Grader:
         self._run_hidden_tests(exercise, result, session, seed, {test.name: test for test in before if test.passed})
         if exercise.shortcuts and session.touches_the_watch:
             result.score, result.status, result.mistakes = 0.0, "forbidden", ["touches_the_watch"]
-            result.message = (
-                f"The notebook reaches for what watches for shortcuts ({session.touches_the_watch[0]}), so exercises that forbid "
-                "some score 0. Take that out; no answer needs it."
-            )
+            title = f"The notebook reaches for what watches for shortcuts ({session.touches_the_watch[0]})."
+            hint = "Exercises that forbid shortcuts then score 0. Take that out; no answer needs it."
+            result.message, result.advice = f"{title} {hint}", [{"title": title, "hint": hint}]
         return result
 
     def _run_hidden_tests(
@@ -332,7 +331,7 @@ class Grader:
     def _put_into_words(mine: ExerciseResult, report: VisibleReport | None) -> None:
         if report is not None and report.status == "failed":
             mine.properties = [{"title": title, "passed": passed} for title, passed in report.properties]
-            mine.advice = [{"title": d.title, "hint": d.hint} for d in report.diagnoses]
+            mine.advice += [{"title": d.title, "hint": d.hint} for d in report.diagnoses]
             names = [d.name for d in report.diagnoses if d.name not in VAGUE]
             mine.mistakes = list(dict.fromkeys([*mine.mistakes, *names]))
             mine.line = report.line or mine.line

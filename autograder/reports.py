@@ -29,7 +29,7 @@ STATUS_WORDS = {
     "timeout": "took too long",
     "missing": "missing",
     "not_started": "not started",
-    "forbidden": "uses a shortcut",
+    "forbidden": "uses what is forbidden",
 }
 
 

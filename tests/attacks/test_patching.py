@@ -4,6 +4,7 @@ import pytest
 from harness import Attack, Scene
 
 import notebooks
+from autograder.reports import feedback_html
 from autograder.submissions import parse
 
 EQUAL_TO_ANYTHING = '''
@@ -111,7 +112,11 @@ def test_tampering_with_the_watch_in_one_of_the_courses_own_cells_is_seen_too(sc
     notebook = notebooks.notebook(notebooks.all_right(softmax=SOFTMAX_OF_PYTORCH))
     own = next(cell for cell in notebook.cells if cell.cell_type == "code" and "import torch" in cell.source)
     own.source += "\nimport utils.shortcuts as s\ns.ShortcutWatch._note = None"
-    result = scene.grader.grade_handed(parse(notebooks.as_bytes(notebook))).as_json()
+    graded = scene.grader.grade_handed(parse(notebooks.as_bytes(notebook)))
+    page, result = feedback_html(graded), graded.as_json()
+    assert page.count("reaches for what watches for shortcuts") == sum(
+        bool(e.shortcuts) for e in notebooks.CHAPTER.exercises
+    )
     for exercise in notebooks.CHAPTER.exercises:
         told = notebooks.exercise(result, exercise.name)
         expected = (0, "forbidden") if exercise.shortcuts else (exercise.points, "passed")
