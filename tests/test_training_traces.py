@@ -78,6 +78,10 @@ def test_schedules_are_told_apart_in_words() -> None:
     right = traces.shape_of_schedule(0.3 * _linear(30, 3), 0.3, 3)
     one_up = torch.tensor([min((s + 1) / 3, (30 - s) / 28) for s in range(30)])
     assert traces.shape_of_schedule(one_up, 1.0, 3) == right
+    full_twice = torch.tensor([(s + 1) / 3 if s < 3 else (30 - s) / 27 for s in range(30)])
+    assert traces.shape_of_schedule(full_twice, 1.0, 3) == right
+    held = torch.cat([full_twice[:3], torch.ones(10), torch.linspace(1, 0, 17)])
+    assert traces.shape_of_schedule(held, 1.0, 3)["down"] == "unevenly"
     constant = traces.shape_of_schedule(torch.ones(30), 1.0, 3)
     assert (constant["first step"], constant["down"], constant["last step"]) == (
         "full rate",

@@ -64,9 +64,11 @@ def decay_of(trace: Trace, name: str) -> float:
 def shape_of_schedule(rates: Tensor, full: float, warmup: int) -> dict[str, str]:
     """Say in words how the rates of a run go: where they start, when they are full, how they end."""
     share = rates / full
-    top = int((share > share.max() - 1e-6).nonzero()[0])
+    is_full = share > share.max() - 1e-6
+    top = int(is_full.nonzero()[0])
     first, last, peak = share[0].item(), share[-1].item(), share.max().item()
-    up, down = share[: top + 1].diff(), share[top:].diff()
+    twice = top + 1 < len(share) and bool(is_full[top + 1])  # up from one step up, and down from full: full on two steps
+    up, down = share[: top + 1].diff(), share[top + twice :].diff()
     one_step_down = peak / max(1, len(share) - warmup)
     return {
         "first step": "0 or one step up" if abs(first) <= 1 / warmup + 0.02 else "full rate" if first > 0.97 else "else",
