@@ -67,7 +67,7 @@ def shape_of_schedule(rates: Tensor, full: float, warmup: int) -> dict[str, str]
     is_full = share > share.max() - 1e-6
     top = int(is_full.nonzero()[0])
     first, last, peak = share[0].item(), share[-1].item(), share.max().item()
-    twice = top + 1 < len(share) and bool(is_full[top + 1])  # up from one step up, and down from full: full on two steps
+    twice = bool(is_full[top + 1 : top + 2].any())  # up from "one step up", and down from full: full on two steps
     up, down = share[: top + 1].diff(), share[top + twice :].diff()
     one_step_down = peak / max(1, len(share) - warmup)
     return {
