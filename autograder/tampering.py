@@ -24,7 +24,9 @@ NAMES = frozenset(
 )  # fmt: skip
 BUILT_IN = frozenset(["eval", "exec", "compile", "__import__"])  # as a name alone: `model.eval()` is another matter
 PATCHED = frozenset(["torch", "nn", "F", "Tensor", "sys", "os", "utils"])  # whose attributes no answer sets
-THE_WATCH = ("utils.shortcuts", "utils.shortcut_kernels", "ShortcutWatch", "_allowed_after", "_handed_out")
+# What watches, and the modules that hold it.
+THE_WATCH = ("utils.shortcuts", "utils.shortcut_kernels", "ShortcutWatch", "_allowed_after", "_handed_out",
+             "utils.execution", "utils.student", "utils.report")  # fmt: skip
 
 
 def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
@@ -38,7 +40,7 @@ def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def touching_the_watch(signs: list[str]) -> list[str]:
-    """Give those signs that name what watches for shortcuts."""
+    """Give those signs that name what watches for shortcuts, or a module that holds it."""
     return [sign for sign in signs if any(_lies_in(sign.rsplit(" ", 1)[-1], name) for name in THE_WATCH)]
 
 

@@ -35,7 +35,7 @@ def preload() -> None:
     import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it (and sympy): half a second
 
     import utils
-    from utils import quiet, shortcuts
+    from utils import execution, quiet, shortcuts
     from utils.catalogue import written_chapters
     from utils.fixtures import fixture_of
     from utils.probes import probes_of
@@ -55,7 +55,11 @@ def preload() -> None:
     torch.ones(1, device="meta") * 2.0  # the first product there imports PyTorch's reference operators: a second
     shortcuts.listen_below_python()
     quiet.turn_on()
-    for module in (shortcuts, shortcuts.shortcut_kernels):  # who imports them gets others, with no part in watching
+    for module in (
+        shortcuts,
+        shortcuts.shortcut_kernels,
+        execution,
+    ):  # who imports them gets others, with no part in watching
         del sys.modules[module.__name__]
         delattr(utils, module.__name__.removeprefix("utils."))
 

@@ -100,6 +100,18 @@ CASES = {
         says="calls ",
         status=("forbidden",),
     ),
+    "patch-watch-where-it-is-held": Attack(
+        "import utils.execution as e\ngetattr(e, 'Shortcut' + 'Watch')._note = lambda *a: None\n\n"
+        + SOFTMAX_OF_PYTORCH,
+        says="imports utils.execution",
+        status=("forbidden",),
+    ),
+    "patch-watch-held-by-a-computed-name": Attack(
+        "import importlib\ne = importlib.import_module('utils.' + 'execu' + 'tion')\n"
+        "getattr(e, 'Shortcut' + 'Watch')._note = lambda *a: None\n\n" + SOFTMAX_OF_PYTORCH,
+        says="calls ",
+        status=("forbidden",),
+    ),
 }
 
 
