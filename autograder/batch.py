@@ -42,13 +42,16 @@ def get_ready(submissions: list[Submission]) -> None:
         own_code_cells(chapter.id)
         for exercise in chapter.exercises:
             with contextlib.suppress(KeyError, OSError):  # of a chapter that is being written
-                tests_of(exercise.name), fixture_of(exercise.name), probes_of(exercise.name)
+                tests_of(exercise.name)
+                fixture_of(exercise.name)
+                probes_of(exercise.name)
 
 
 def engine(
     submissions: list[Submission], secret: str, warm: WarmClient, jobs: int
 ) -> Callable[[list[int]], Iterator[tuple[int, SubmissionResult]]]:
-    """Give what grades the submissions at given positions, on this machine."""
+    """Give what grades the submissions at given positions, on this machine. Gets ready while the warm process starts."""
+    get_ready(submissions)
     return lambda positions: grade_all(submissions, secret, warm, jobs, positions)
 
 
@@ -57,7 +60,6 @@ def grade_all(
 ) -> Iterator[tuple[int, SubmissionResult]]:
     """Grade submissions (at these positions) side by side; yields each one's position and result as soon as it is there."""
     waiting = list(range(len(submissions)) if positions is None else positions)[::-1]
-    get_ready([submissions[position] for position in waiting])
     graders: list[_GraderProcess] = []
     try:
         for processors in processors_for(max(1, min(jobs, len(waiting)))):

@@ -188,12 +188,12 @@ def _grade(run, positions: list[int], secret: str, isolation: str, jobs: int, cl
                 except ClusterMissing as error:
                     raise _wrong_call(str(error)) from None
                 return
-            from autograder.batch import default_jobs, engine, get_ready
+            from autograder.batch import default_jobs, engine
             from autograder.sandbox.client import WarmClient
 
             with WarmClient(isolation) as warm:
-                get_ready(run.submissions)  # while that one starts
-                grade_on(engine(run.submissions, secret, warm, jobs or default_jobs()), warm.isolation())
+                on_this_machine = engine(run.submissions, secret, warm, jobs or default_jobs())
+                grade_on(on_this_machine, warm.isolation())
         except IsolationMissing as error:
             raise _wrong_call(str(error)) from None
 

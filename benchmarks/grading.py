@@ -21,7 +21,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.batch import default_jobs, grade_all
+from autograder.batch import default_jobs, engine
 from autograder.sample_class import handed_in
 from autograder.sandbox.client import WarmClient
 from autograder.submissions import Submission
@@ -48,9 +48,10 @@ def with_course(submissions: list[Submission], jobs: int) -> tuple[Measured, flo
     """Grade with `course grade`'s own machinery; gives what it cost, and the seconds of start-up that come before."""
     with Measured() as start_up:
         warm = WarmClient("auto").wait_until_ready()
-        list(grade_all(submissions[:1], "bench", warm, 1))
+        grade = engine(submissions, "bench", warm, jobs)
+        list(grade([0]))
     with warm, Measured() as measured:
-        results = [result for _position, result in grade_all(submissions, "bench", warm, jobs)]
+        results = [result for _position, result in grade(list(range(len(submissions))))]
     crashed = [result for result in results if not result.exercises]
     if crashed:
         raise RuntimeError(f"{len(crashed)} submissions were not graded: {crashed[0].error}")

@@ -21,9 +21,8 @@ MAX_TENSORS = 4096
 MAX_DEPTH = 16
 MAX_DIMENSIONS = 12
 MAX_INTEGER_BITS = 1024
-CHUNK = (
-    1 << 13
-)  # bytes read at first; most messages are smaller, and clearing more would push useful things out of caches
+# Bytes read at first: most messages are smaller, and clearing more would push useful things out of caches.
+CHUNK = 1 << 13
 LENGTHS = struct.Struct(">II")
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -79,9 +78,8 @@ class Encoder:
 
     def encode(self, value: Any) -> Any:
         """Give the JSON form of a value; TypeError for what can't travel."""
-        kind = type(
-            value
-        )  # most values are of these very types: asked first, since each message asks some thirty times
+        kind = type(value)
+        # Most values are of these very types; each message asks some thirty times.
         if kind in AS_THEY_ARE:
             return value
         if kind is Tensor:
