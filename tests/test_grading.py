@@ -229,7 +229,11 @@ def test_outputs_and_our_own_cells_do_not_change_the_inputs(drawn: list[Tensor],
 
 FORGING = """
 import os, stat, threading
+import msgpack
 from autograder.sandbox import wire
+
+def framed(header):
+    return wire.LENGTHS.pack(len(header), 0) + header
 
 def _is_socket(fd):
     try:
@@ -267,7 +271,7 @@ LEAKS = {
     ),
     "ends its process with its input": "import sys\n\ndef softmax(x, dim=-1):\n    sys.exit(str(x.tolist()))",
     "answers with an unknown kind": FORGING.replace(
-        "{reply}", "wire.LENGTHS.pack(len(told) + 9, 0) + ('{\"$\": \"' + told + '\"}').encode()"
+        "{reply}", "framed(msgpack.packb(msgpack.ExtType(99, told.encode())))"
     ),
     "answers with a shortcut's name": FORGING.replace(
         "{reply}",

@@ -564,7 +564,7 @@ def test_a_forged_error_is_cut_to_its_form(forger: RemoteStudent) -> None:
     assert (caught.value.bases, caught.value.line, caught.value.cell) == ([], None, None)
 
 
-@pytest.mark.parametrize("noise", ["\xff" * 100, "\0" * 8, "\0\0\0\2\0\0\0\0{]", "\0\0\0\1\0\0\0\7" + "1" * 8])
+@pytest.mark.parametrize("noise", ["\xff" * 100, "\0" * 8, "\0\0\0\2\0\0\0\0\x92\1", "\0\0\0\1\0\0\0\7" + "1" * 8])
 def test_noise_in_place_of_an_answer_is_refused(forger: RemoteStudent, noise: str) -> None:
     with pytest.raises(WorkerLost, match="can't be read"):
         forger.forge(None, noise)

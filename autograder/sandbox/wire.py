@@ -1,15 +1,16 @@
-"""What crosses between grader and worker: a length, a JSON header, and tensors as safetensors. Never pickle.
+"""What crosses between grader and worker: two lengths, values as MessagePack, and the bytes of tensors. Never pickle.
 
-Frame: 8 bytes (length of the header, length of the payload, both big-endian uint32), header, payload. Whatever a reader
-gets is checked before it is used: sizes, depth, number, dtypes and shapes.
+Frame: 8 bytes (length of the header, length of the payload, both big-endian uint32), header, payload. The header is one
+MessagePack value in which tensors stand as dtype and shape; their bytes follow each other in the payload, in the order in
+which they are named, each from a multiple of 8 on. Whatever a reader gets is checked before it is used: sizes, depth,
+number, dtypes and shapes.
 """
 
-import json
 import math
 import struct
 from typing import Any, Protocol
 
-import safetensors
+import msgpack
 import torch
 from torch import Tensor
 
@@ -23,6 +24,7 @@ MAX_DIMENSIONS = 12
 MAX_INTEGER_BITS = 1024
 # Bytes read at first: most messages are smaller, and clearing more would push useful things out of caches.
 CHUNK = 1 << 13
+ALIGNMENT = 8  # bytes: what the widest number needs
 LENGTHS = struct.Struct(">II")
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -39,23 +41,20 @@ DTYPES = {
         torch.bool,
     )
 }
-# safetensors' names of the dtypes that may be sent.
-SAFETENSORS_NAMES = {
-    torch.float64: "F64",
-    torch.float32: "F32",
-    torch.float16: "F16",
-    torch.bfloat16: "BF16",
-    torch.int64: "I64",
-    torch.int32: "I32",
-    torch.int16: "I16",
-    torch.int8: "I8",
-    torch.uint8: "U8",
-    torch.bool: "BOOL",
-}
-FROM_SAFETENSORS = {name: dtype for dtype, name in SAFETENSORS_NAMES.items()}
+BY_NUMBER = tuple(DTYPES.values())  # in messages a dtype is its place in this list
+NUMBERS = {dtype: number for number, dtype in enumerate(BY_NUMBER)}
 OTHER_DTYPES = {"complex64": torch.complex64, "complex128": torch.complex128}  # may be named, not sent
 NAMED_DTYPES = DTYPES | OTHER_DTYPES
-AS_THEY_ARE = frozenset([type(None), bool, str])  # JSON has them
+
+# What MessagePack has no word for travels as one of its extension types.
+TENSOR, TUPLE, INTEGER, DTYPE, DEVICE, HELD, FOREIGN = range(1, 8)
+TENSOR_HEAD = struct.Struct(">BBB")  # dtype, number of dimensions, flags; then the sizes, then the order
+ASKS_FOR_GRADIENTS, HAS_ORDER = 1, 2  # flags
+STARTS_A_TUPLE = msgpack.ExtType(TUPLE, b"")  # the first element of a list that was a tuple
+PLAIN = frozenset([type(None), bool, int, float, str, bytes, Tensor, Held, torch.dtype, torch.device])
+
+
+Frame = tuple[memoryview, bytearray]  # header and payload
 
 
 class WireError(Exception):
@@ -70,187 +69,189 @@ class Socket(Protocol):
     def recv_into(self, buffer: memoryview, /) -> int: ...
 
 
-class Encoder:
-    """Turn a tree of values into JSON, with its tensors set aside in `tensors`."""
+class _TupleMark:
+    """What `STARTS_A_TUPLE` is read as."""
+
+
+_TUPLE_MARK = _TupleMark()
+
+
+class _Packing:
+    """The tensors of a message that is being packed."""
 
     def __init__(self) -> None:
-        self.tensors: dict[str, Tensor] = {}
+        self.parts: list[bytes] = []
+        self.size = 0
 
-    def encode(self, value: Any) -> Any:
-        """Give the JSON form of a value; TypeError for what can't travel."""
-        kind = type(value)
-        # Most values are of these very types; each message asks some thirty times.
-        if kind in AS_THEY_ARE:
-            return value
-        if kind is Tensor:
+    def special(self, value: Any) -> Any:
+        """Give what MessagePack can say in place of a value that it can't; TypeError for what can't travel."""
+        if isinstance(value, Tensor):
             return self._tensor(value)
-        if kind is list:
-            return [self.encode(item) for item in value]
-        if isinstance(value, (bool, str)):
-            return value
+        if isinstance(value, tuple):
+            return [STARTS_A_TUPLE, *value]
+        if isinstance(value, Held):
+            return msgpack.ExtType(HELD, msgpack.packb([value.id, value.type_name]))
         if isinstance(value, int):
             if value.bit_length() > MAX_INTEGER_BITS:
                 raise TypeError("a whole number of so many digits can't cross to the other side")
-            return int(value) if value.bit_length() < 64 else {"$": "int", "v": hex(value)}
-        if isinstance(value, float):
-            return float(value) if math.isfinite(value) else {"$": "float", "v": repr(float(value))}
-        if isinstance(value, Tensor):
-            return self._tensor(value)
-        if isinstance(value, list):
-            return [self.encode(item) for item in value]
-        if isinstance(value, tuple):
-            return {"$": "tuple", "v": [self.encode(item) for item in value]}
-        if isinstance(value, dict):
-            return {"$": "dict", "v": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
-        if isinstance(value, Held):
-            return {"$": "held", "id": value.id, "type": value.type_name}
+            return int(value) if value.bit_length() < 64 else msgpack.ExtType(INTEGER, hex(value).encode())
+        for kind in (float, str, list, dict):  # of a class made from one of these
+            if isinstance(value, kind):
+                return kind(value)
         if isinstance(value, torch.dtype):
-            return {"$": "dtype", "v": str(value).removeprefix("torch.")}
+            return msgpack.ExtType(DTYPE, str(value).removeprefix("torch.").encode())
         if isinstance(value, torch.device):
-            return {"$": "device", "v": str(value)}
+            return msgpack.ExtType(DEVICE, str(value).encode())
         raise TypeError(f"a {type(value).__name__} can't cross to the other side")
 
-    def _tensor(self, value: Tensor) -> Any:
+    def _tensor(self, value: Tensor) -> msgpack.ExtType:
         tensor = value.detach()
-        sendable = tensor.dtype in SAFETENSORS_NAMES
-        if tensor.device.type != "cpu" or tensor.layout is not torch.strided or not sendable:
+        number = NUMBERS.get(tensor.dtype)
+        if number is None or not tensor.is_cpu or tensor.layout is not torch.strided:
             # Only its description travels: enough for a test to say what is wrong with it.
-            return {
-                "$": "foreign",
-                "dtype": str(tensor.dtype)[6:],
-                "shape": list(tensor.shape),
-                "device": tensor.device.type,
-            }
-        name = str(len(self.tensors))
-        entry = {"$": "tensor", "n": name, "grad": bool(value.requires_grad)}
+            name = str(tensor.dtype).removeprefix("torch.")
+            return msgpack.ExtType(FOREIGN, msgpack.packb([name, list(tensor.shape)]))
+        self.size += tensor.numel() * tensor.element_size()
+        if self.size > MAX_PAYLOAD or len(self.parts) >= 2 * MAX_TENSORS:
+            raise WireError("the result is too large to send")
+        flags, order = ASKS_FOR_GRADIENTS if value.requires_grad else 0, b""
         if not tensor.is_contiguous():
             # Such a tensor (a transpose, say) arrives as one: its dimensions travel by falling stride.
-            order = sorted(range(tensor.dim()), key=lambda d: -tensor.stride(d))
-            tensor = tensor.permute(order).contiguous()
-            if order != list(range(tensor.dim())):
-                entry["order"] = order
-        self.tensors[name] = tensor
-        return entry
+            falling = sorted(range(tensor.dim()), key=lambda d: -tensor.stride(d))
+            tensor = tensor.permute(falling).contiguous()
+            flags, order = flags | HAS_ORDER, bytes(falling)
+        shape = tensor.shape
+        if tensor.dtype is torch.bfloat16:  # NumPy has no such numbers
+            tensor = tensor.view(torch.int16)
+        elif tensor.is_neg():
+            tensor = tensor.resolve_neg()
+        data = tensor.numpy().tobytes()
+        gap = -len(data) % ALIGNMENT
+        self.size += gap
+        self.parts += (data, b"\0" * gap)
+        head = TENSOR_HEAD.pack(number, len(shape), flags)
+        return msgpack.ExtType(TENSOR, head + struct.pack(f">{len(shape)}Q", *shape) + order)
 
 
-class Decoder:
-    """Turn the JSON form back into values; WireError for anything that isn't of that form."""
+class _Unpacking:
+    """The payload of a message that is being read: tensors take their bytes from it one after the other."""
 
-    def __init__(self, tensors: dict[str, Tensor]) -> None:
-        self.tensors = tensors
+    def __init__(self, payload: bytearray) -> None:
+        self.payload = payload
+        self.start = 0
+        self.count = 0
 
-    def decode(self, value: Any, depth: int = 0) -> Any:
-        """Give the value that a JSON form stands for."""
-        if depth > MAX_DEPTH:
-            raise WireError("the message is nested too deeply")
-        if value is None or isinstance(value, (str, bool, int, float)):
-            return value
-        if isinstance(value, list):
-            return [self.decode(item, depth + 1) for item in value]
-        if not isinstance(value, dict):
-            raise WireError("the message holds something unknown")
-        try:
-            return self._special(value, depth)
-        except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise WireError("the message is damaged") from error
-
-    def _special(self, value: dict, depth: int) -> Any:
-        kind = value["$"]
-        if kind == "tensor":
-            tensor = self.tensors[value["n"]]
-            if "order" in value:
-                order = [int(d) for d in value["order"]]
-                if len(order) != tensor.dim():  # before anything is looked for in a list that may be long
-                    raise WireError("the message is damaged")
-                tensor = tensor.permute([order.index(d) for d in range(len(order))])
-            return tensor.requires_grad_() if value.get("grad") and tensor.is_floating_point() else tensor
-        if kind == "tuple":
-            return tuple(self.decode(item, depth + 1) for item in value["v"])
-        if kind == "dict":
-            return {self.decode(key, depth + 1): self.decode(item, depth + 1) for key, item in value["v"]}
-        if kind == "held":
-            return Held(int(value["id"]), str(value["type"])[:80])
-        if kind == "dtype":
-            return NAMED_DTYPES[value["v"]]
-        if kind == "device":
-            return torch.device(str(value["v"])[:20])
-        if kind == "float":
-            return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value["v"]]
-        if kind == "int":
-            return int(value["v"][: MAX_INTEGER_BITS // 4 + 3], 16)
-        if kind == "foreign":
-            shape = [int(size) for size in value["shape"]]
+    def special(self, kind: int, data: bytes) -> Any:
+        """Give the value that an extension type stands for; any exception where it is damaged."""
+        if kind == TENSOR:
+            return self._tensor(data)
+        if kind == TUPLE:
+            return _TUPLE_MARK
+        if kind == HELD:
+            number, type_name = _list_in(data)
+            return Held(int(number), str(type_name)[:80])
+        if kind == INTEGER:
+            return int(data[: MAX_INTEGER_BITS // 4 + 3], 16)
+        if kind == DTYPE:
+            return NAMED_DTYPES[data.decode()]
+        if kind == DEVICE:
+            return torch.device(data[:20].decode())
+        if kind == FOREIGN:
+            name, sizes = _list_in(data)
+            shape = [int(size) for size in sizes]
             if len(shape) > MAX_DIMENSIONS or not all(0 <= size < 2**31 for size in shape):
                 raise WireError("the message describes an impossible tensor")
-            dtype = NAMED_DTYPES.get(value["dtype"], torch.float32)
-            return torch.empty(shape, dtype=dtype, device="meta")
-        raise WireError("the message holds something unknown")  # its name stays unsaid: a learner may have chosen it
+            return torch.empty(shape, dtype=NAMED_DTYPES.get(name, torch.float32), device="meta")
+        raise WireError("the message holds something unknown")
 
-
-def _to_safetensors(tensors: dict[str, Tensor]) -> bytes:
-    """Write tensors in the format of safetensors. Its own `save` takes 0.3 ms, most of a request; this takes a twentieth."""
-    entries, parts, end = [], [], 0
-    for name, tensor in tensors.items():
-        data = _bytes_of(tensor)
-        start, end = end, end + len(data)
-        dtype = SAFETENSORS_NAMES[tensor.dtype]
-        entries.append(f'"{name}":{{"dtype":"{dtype}","shape":{list(tensor.shape)},"data_offsets":[{start},{end}]}}')
-        parts.append(data)
-    head = f"{{{','.join(entries)}}}".encode()
-    head += b" " * (-len(head) % 8)
-    return b"".join([len(head).to_bytes(8, "little"), head, *parts])
-
-
-def _bytes_of(tensor: Tensor) -> bytes:
-    """Give the bytes of a contiguous tensor."""
-    if tensor.dtype == torch.bfloat16:  # NumPy has no such numbers
-        tensor = tensor.view(torch.int16)
-    return tensor.resolve_neg().numpy().tobytes()
-
-
-def _from_safetensors(payload: bytes) -> dict[str, Tensor]:
-    """Read tensors; sizes, offsets and dtypes are checked by safetensors itself."""
-    tensors = {}
-    for name, entry in safetensors.deserialize(payload):
-        dtype, data = FROM_SAFETENSORS[entry["dtype"]], entry["data"]
-        if len(entry["shape"]) > MAX_DIMENSIONS:
-            raise WireError("the message holds a tensor of a kind that isn't allowed")
-        if not data:
-            tensor = torch.empty(entry["shape"], dtype=dtype)
-        elif dtype == torch.bool:  # any byte may come, and only 0 and 1 are truth values
-            tensor = (torch.frombuffer(data, dtype=torch.uint8) != 0).view(entry["shape"])
+    def _tensor(self, data: bytes) -> Tensor:
+        number, dimensions, flags = TENSOR_HEAD.unpack_from(data)
+        self.count += 1
+        if self.count > MAX_TENSORS or dimensions > MAX_DIMENSIONS:
+            raise WireError("the message holds too many tensors, or dimensions")
+        shape = struct.unpack_from(f">{dimensions}Q", data, TENSOR_HEAD.size)
+        dtype, count = BY_NUMBER[number], math.prod(shape)
+        start, size = self.start, count * dtype.itemsize
+        self.start += size + -size % ALIGNMENT
+        if self.start > len(self.payload):
+            raise WireError("the message holds less than it says")
+        if not count:
+            tensor = torch.empty(shape, dtype=dtype)
+        elif dtype is torch.bool:  # any byte may come, and only 0 and 1 are truth values
+            tensor = (torch.frombuffer(self.payload, dtype=torch.uint8, count=count, offset=start) != 0).view(shape)
         else:
-            tensor = torch.frombuffer(data, dtype=dtype).view(entry["shape"])
-        tensors[name] = tensor
-    return tensors
+            tensor = torch.frombuffer(self.payload, dtype=dtype, count=count, offset=start).view(shape)
+        if flags & HAS_ORDER:
+            order = data[TENSOR_HEAD.size + 8 * dimensions :]
+            if len(order) != dimensions or sorted(order) != list(range(dimensions)):
+                raise WireError("the message names an order of dimensions that is none")
+            tensor = tensor.permute([order.index(d) for d in range(dimensions)])
+        return tensor.requires_grad_() if flags & ASKS_FOR_GRADIENTS and tensor.is_floating_point() else tensor
+
+
+def _list_in(data: bytes) -> list:
+    """Read the list that an extension type holds."""
+    found = msgpack.unpackb(data)
+    if type(found) is not list:
+        raise WireError("the message is damaged")
+    return found
+
+
+def _tuple_or_list(value: list) -> list | tuple:
+    return tuple(value[1:]) if value and value[0] is _TUPLE_MARK else value
+
+
+def _check(values: Any, depth: int = 0) -> None:
+    """Refuse what no sender packs, and what is nested too deeply."""
+    if depth > MAX_DEPTH:
+        raise WireError("the message is nested too deeply")
+    for value in values:
+        kind = type(value)
+        if kind in PLAIN:
+            continue
+        if kind is list or kind is tuple:
+            _check(value, depth + 1)
+        elif kind is dict:
+            _check(value, depth + 1)
+            _check(value.values(), depth + 1)
+        else:
+            raise WireError("the message holds something unknown")
 
 
 def pack(message: Any) -> bytes:
-    """Make a frame of a tree of plain values and tensors."""
-    encoder = Encoder()
-    header = json.dumps(encoder.encode(message), ensure_ascii=True).encode()
-    size = sum(tensor.numel() * tensor.element_size() for tensor in encoder.tensors.values())
-    if len(header) > MAX_HEADER or size > MAX_PAYLOAD - MAX_HEADER or len(encoder.tensors) > MAX_TENSORS:
+    """Make a frame of a tree of plain values and tensors; TypeError for what can't cross, WireError where it is too much."""
+    packing = _Packing()
+    header = msgpack.packb(
+        message,
+        default=packing.special,
+        strict_types=True,  # else tuples would become lists
+        unicode_errors="surrogatepass",
+        buf_size=CHUNK,
+    )
+    if len(header) > MAX_HEADER or packing.size > MAX_PAYLOAD:
         raise WireError("the result is too large to send")
-    payload = _to_safetensors(encoder.tensors) if encoder.tensors else b""
-    return LENGTHS.pack(len(header), len(payload)) + header + payload
+    return b"".join([LENGTHS.pack(len(header), packing.size), header, *packing.parts])
 
 
-def unpack(header: bytes, payload: bytes) -> Any:
+def unpack(header: memoryview, payload: bytearray) -> Any:
     """Give the message of a frame; WireError where it is damaged."""
+    unpacking = _Unpacking(payload)
     try:
-        tensors = _from_safetensors(payload) if payload else {}
+        message = msgpack.unpackb(
+            header,
+            ext_hook=unpacking.special,
+            list_hook=_tuple_or_list,
+            strict_map_key=False,
+            unicode_errors="surrogatepass",
+        )
     except WireError:
         raise
-    except Exception as error:  # safetensors raises its own type, and others for headers that lie
-        raise WireError("the tensors in the message are damaged") from error
-    if len(tensors) > MAX_TENSORS:
-        raise WireError("the message holds too many tensors")
-    try:
-        parsed = json.loads(header.decode())
-    except (ValueError, RecursionError) as error:
-        raise WireError("the message isn't JSON") from error
-    return Decoder(tensors).decode(parsed)
+    except Exception:  # whatever a damaged message makes of it; the text could repeat what was sent
+        raise WireError("the message is damaged") from None
+    if unpacking.start != len(payload):
+        raise WireError("the message holds more than it says")
+    _check((message,))
+    return message
 
 
 def send(sock: Socket, message: Any) -> None:
@@ -259,7 +260,12 @@ def send(sock: Socket, message: Any) -> None:
 
 
 def receive(sock: Socket) -> Any:
-    """Receive one message; EOFError, TimeoutError or WireError where none comes.
+    """Receive one message; EOFError, TimeoutError or WireError where none comes."""
+    return unpack(*receive_frame(sock))
+
+
+def receive_frame(sock: Socket) -> Frame:
+    """Receive one message without reading it; EOFError, TimeoutError or WireError where none comes.
 
     Both sides take turns, so that nothing may follow a message before it has been answered.
     """
@@ -278,8 +284,7 @@ def receive(sock: Socket) -> Any:
     if filled > total:
         raise WireError("more than one message came at once")
     header_end = LENGTHS.size + header_size
-    whole = memoryview(buffer)
-    return unpack(bytes(whole[LENGTHS.size : header_end]), bytes(whole[header_end:total]))
+    return memoryview(buffer)[LENGTHS.size : header_end], buffer[header_end:total]
 
 
 def _read_more(sock: Socket, buffer: bytearray, filled: int) -> int:

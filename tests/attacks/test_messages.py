@@ -4,7 +4,7 @@ import pytest
 from harness import Attack, Scene
 
 FORGE = """
-import json
+import msgpack
 from autograder.sandbox import wire
 
 (line,) = [fd for fd in range(3, 64) if attempt(lambda: stat.S_ISSOCK(os.fstat(fd).st_mode))[0] is True]
@@ -17,7 +17,7 @@ def raw(data):
 
 
 def frame(header, payload=b""):
-    header = header if isinstance(header, bytes) else json.dumps(header).encode()
+    header = header if isinstance(header, bytes) else msgpack.packb(header)
     raw(struct.pack(">II", len(header), len(payload)) + header + payload)
 
 
@@ -25,20 +25,13 @@ def answer(value, **more):
     return {"ok": {"value": value, "graph": None, "differentiable": [], "changed": [], "left": [], "shortcuts": []} | more}
 
 
-def as_wire(tree):
-    return wire.Encoder().encode(tree)
-
-
-def tensors(table, data=b""):
-    head = json.dumps(table).encode()
-    return struct.pack("<Q", len(head)) + head + data
+def tensor(*shape, flags=0, order=b""):
+    head = struct.pack(f">BBB{len(shape)}Q", wire.NUMBERS[torch.float32], len(shape), flags, *shape)
+    return msgpack.ExtType(wire.TENSOR, head + order)
 
 
 def wait():
     threading.Event().wait()
-
-
-ONE = {"$": "dict", "v": [["ok", {"$": "dict", "v": [["value", {"$": "tensor", "n": "0"}], ["graph", None], ["differentiable", [False]]]}]]}
 """
 
 
@@ -47,7 +40,6 @@ def _forged(statement: str, **more: object) -> Attack:
     return Attack(f"{FORGE}\n\ndef softmax(x, dim=-1):\n    {statement}\n    return x", **more)
 
 
-F32 = "{'0': {'dtype': 'F32', 'shape': %s, 'data_offsets': %s}}"
 CASES = {
     "forged-true": _forged("raw(wire.pack(answer(True))); wait()"),
     "forged-answers-ahead": _forged("raw(wire.pack(answer(True)) * 50)", status=("error", "failed")),
@@ -87,39 +79,48 @@ CASES = {
     "huge-by-its-head": _forged("raw(b'\\xff' * 8); wait()", says="too large", status=("error",)),
     "huge-tensor": _forged("return torch.zeros(1 << 25)", status=("error", "failed")),
     "huge-tensor-by-its-shape": _forged(
-        f"frame(ONE, tensors({F32 % ([1 << 40], [0, 4])}, bytes(4))); wait()", says="can't be read", status=("error",)
+        "frame(answer(tensor(1 << 40), differentiable=[False]), bytes(8)); wait()",
+        says="can't be read",
+        status=("error",),
     ),
     "huge-number": _forged("return 10 ** 5000", status=("error", "failed")),
-    "deep": _forged("frame(b'[' * 100_000 + b']' * 100_000); wait()", says="can't be read", status=("error",)),
+    "deep": _forged("frame(bytes([0x91]) * 100_000 + bytes(1)); wait()", says="can't be read", status=("error",)),
     "deep-list": _forged(
         "deep = []\n    for _ in range(500):\n        deep = [deep]\n    return deep", status=("error", "failed")
     ),
     "nan": _forged("return torch.full_like(x, float('nan'))", status=("failed",)),
     "inf-and-nan-numbers": _forged(
-        'frame(b\'{"$": "dict", "v": [["ok", {"$": "dict", "v": [["value", NaN], ["graph", 1e999], '
-        '["differentiable", []]]}]]}\'); wait()',
-        status=("error",),
+        "frame(answer(float('nan'), graph=float('inf'))); wait()", says="isn't an answer", status=("error",)
     ),
     "wrong-dtype": _forged("return x.to(torch.int64)", status=("failed",)),
     "complex-and-sparse": _forged("return x.to(torch.complex64).to_sparse()", status=("failed", "error")),
     "meta-tensor": _forged("return torch.empty(x.shape, device='meta')", status=("failed", "error")),
     "not-a-tensor": _forged("return {'softmax': [x, 'yes', None]}", status=("failed", "error")),
     "overlapping-tensors": _forged(
-        "frame(ONE, tensors({'0': {'dtype': 'F32', 'shape': [2], 'data_offsets': [0, 8]}, "
-        "'1': {'dtype': 'F32', 'shape': [2], 'data_offsets': [4, 12]}}, bytes(12))); wait()",
-        says="damaged",
+        "frame(answer([tensor(2), tensor(2)], differentiable=[False, False]), bytes(8)); wait()",
+        says="less than it says",
         status=("error",),
     ),
     "expanded-tensor": _forged("return torch.zeros(1).expand(1 << 40)", status=("error", "failed")),
-    "offsets-out-of-bounds": _forged(
-        f"frame(ONE, tensors({F32 % ([4], [0, 1 << 20])}, bytes(16))); wait()", says="damaged", status=("error",)
+    "more-than-it-names": _forged(
+        "frame(answer(tensor(4), differentiable=[False]), bytes(1 << 20)); wait()",
+        says="more than it says",
+        status=("error",),
     ),
     "order-of-many-dimensions": _forged(
-        "entry = {'$': 'tensor', 'n': '0', 'order': list(range(110_000))[::-1]}\n"
-        "    ok = {'$': 'dict', 'v': [['value', entry], ['graph', None], ['differentiable', [False]]]}\n"
-        f"    frame({{'$': 'dict', 'v': [['ok', ok]]}}, tensors({F32 % ([1], [0, 4])}, bytes(4))); wait()",
+        "entry = tensor(1, flags=wire.HAS_ORDER, order=bytes(100_000))\n"
+        "    frame(answer(entry, differentiable=[False]), bytes(8)); wait()",
+        says="order of dimensions",
+        status=("error",),
+    ),
+    "extensions-in-extensions": _forged(
+        "entry = b''\n    for _ in range(2000):\n        entry = msgpack.packb(msgpack.ExtType(wire.HELD, entry))\n"
+        "    frame(entry); wait()",
         says="damaged",
         status=("error",),
+    ),
+    "lists-of-two-to-the-32": _forged(
+        "frame(bytes([0xDD]) + bytes([255]) * 4); wait()", says="damaged", status=("error",)
     ),
     "pickle": _forged(
         "import pickle\n    data = pickle.dumps(print)\n    frame(data, data); wait()",
