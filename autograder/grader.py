@@ -1,6 +1,5 @@
 """Grade one submission: run its cells in a worker, its hidden tests against it, and find words for what is wrong."""
 
-import builtins
 import hashlib
 import time
 from collections.abc import Sequence
@@ -11,13 +10,13 @@ import torch.fx.experimental.symbolic_shapes  # the first backward pass imports 
 
 from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan, names_used
 from autograder.hidden import HiddenTest, tests_of
-from autograder.hidden.expectations import Unmet
 from autograder.hidden.randomness import Randomness
 from autograder.results import ExerciseResult, SubmissionResult, TestResult, partial_score
-from autograder.sandbox.client import RemoteStudent, WarmClient, WorkerHandle, WorkerLost
+from autograder.sandbox.client import WarmClient, WorkerHandle, WorkerLost
 from autograder.sources import answer_with_imports
 from autograder.submissions import Handed, Submission, Unreadable, chapter_in_name, content_hash, parse
 from autograder.tampering import signs_of_tampering, touching_the_watch
+from autograder.trial import Trial
 from autograder.visible import VisibleReport, read_report
 from utils.catalogue import Chapter, Exercise
 from utils.diagnosis import VAGUE
@@ -31,9 +30,6 @@ VISIBLE_SECONDS = 10
 SUBMISSION_SECONDS = 180
 MAX_MESSAGE = 1500
 MAX_SIGNS = 20  # of tampering, that are told of one submission
-KNOWN_ERRORS = {
-    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
-}
 
 
 @dataclass
@@ -99,6 +95,12 @@ class Session:
         pieces = [(exercise.name, answer_with_imports(exercise)) for exercise in self.replaced.get(cell.number, ())]
         cost_a_worker = self.broken.get(cell.number, ("raised",))[0] != "raised"
         return cell.name, "" if cost_a_worker else cell.source, pieces
+
+    def take_over(self, other: "Session") -> None:
+        """Go on in another session's worker, with this one's cells and pieces: a fork less. Its names stay there."""
+        self.worker, other.worker = other.worker, None
+        if self.worker is not None and self.replaced and not self._run_all(self.worker):
+            self.close()
 
     def close(self) -> None:
         """End the worker."""
@@ -188,9 +190,9 @@ class Grader:
                     result.exercises.append(self._grade_exercise(exercise, found, session, seed))
                 else:
                     result.exercises.append(ExerciseResult(exercise.name, exercise.points, status=found.status))
+            self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
         finally:
             session.close()
-        self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
         self._explain(result, chapter, plan, session)
         return result
 
@@ -235,42 +237,44 @@ class Grader:
     ) -> None:
         worker = session.open()
         tests = tests_of(exercise.name)
-        worker.deadline = time.monotonic() + max(EXERCISE_SECONDS, sum(test.seconds for test in tests) / 4)
-        student = RemoteStudent(worker, exercise.shortcuts, exercise.chapter)
-        errors: list[LearnerError] = []
+        trial = Trial(
+            exercise,
+            [test for test in tests if test.name not in passed],
+            lambda test: Randomness(self.secret, seed, exercise.name, test.name),
+        )
+        seconds = max(EXERCISE_SECONDS, sum(test.seconds for test in tests) / 4)
+        worker.deadline = time.monotonic() + seconds
         lost: WorkerLost | None = None
-        for test in tests:
-            if test.name in passed:
-                result.tests.append(passed[test.name])
-                continue
-            failed = any(not told.passed for told in result.tests)
-            if lost is not None or (failed and session.stops_at_failures):
-                result.tests.append(TestResult(test.name, False, test.weight, "not reached"))
-                continue
-            rng = Randomness(self.secret, seed, exercise.name, test.name)
+        if session.stops_at_failures or not trial.side_by_side(worker):
             try:
-                result.tests.append(_run_one(test, student, rng, errors))
-            except WorkerLost as problem:
+                if not session.stops_at_failures:  # the worker is lost: which test is it that costs it?
+                    session.close()
+                    worker = session.open()
+                    worker.deadline = time.monotonic() + seconds
+                lost = trial.one_by_one(worker, session.stops_at_failures)
+            except WorkerLost as problem:  # now its cells end it, or time is up
                 lost = problem
-                result.tests.append(TestResult(test.name, False, test.weight, str(problem)))
-                session.close()
         if lost is None:
             worker.deadline = None
+        else:
+            session.close()
+        result.tests = [passed.get(test.name) or trial.results.get(test.name) or _not_reached(test) for test in tests]
         result.score = partial_score(exercise.points, result.tests)
-        if student.shortcuts_used:
-            diagnosis = shortcut_diagnosis(exercise, student.shortcuts_used)
+        error, shortcuts = trial.first_error(), trial.shortcuts_used()
+        if shortcuts:
+            diagnosis = shortcut_diagnosis(exercise, shortcuts)
             result.score, result.status, result.mistakes = 0.0, "forbidden", [diagnosis.name]
             result.message = f"{diagnosis.title[0].upper()}{diagnosis.title[1:]}. {diagnosis.hint}"
         elif result.score == exercise.points:
             result.status = "passed"
         elif lost is not None:
             result.status, result.message = lost.status, f"While hidden tests ran, {lost}."
-        elif errors and not result.score:
+        elif error is not None and not result.score:
             result.status = "error"
         else:
             result.status = "partial" if result.score else "failed"
-        if errors:
-            result.line = errors[0].line
+        if error is not None:
+            result.line = error.line
 
     def _grade_again_on_right_pieces(
         self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session, seed: str
@@ -289,11 +293,9 @@ class Grader:
                     for name in used:
                         place = plan.exercises[name].cell or session.cells[0].number
                         replaced.setdefault(place, []).append(chapter.exercise(name))
-                    again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
-                    try:
-                        better = self._grade_exercise(exercise, plan.exercises[exercise.name], again, seed, mine.tests)
-                    finally:
-                        again.close()
+                    better = self._grade_with(
+                        replaced, exercise, plan.exercises[exercise.name], session, seed, mine.tests
+                    )
                     if better.score > mine.score:
                         note = (
                             f"Graded with a right {' and '.join(used)} in place of yours, so that a mistake costs once."
@@ -302,6 +304,31 @@ class Grader:
                         result.exercises[position] = mine = better
             if mine.status not in ("passed", "partial") or mine.score < exercise.points:
                 failed.append(exercise.name)
+
+    def _grade_with(
+        self,
+        replaced: dict[int, list[Exercise]],
+        exercise: Exercise,
+        found: FoundExercise,
+        session: Session,
+        seed: str,
+        before: Sequence[TestResult],
+    ) -> ExerciseResult:
+        """Grade an exercise on right pieces: in the worker that is there, and if it isn't right there, in a fresh one."""
+        if session.worker is not None and not session.carefully:
+            again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
+            again.take_over(session)
+            try:
+                result = self._grade_exercise(exercise, found, again, seed, before)
+            finally:
+                session.take_over(again)
+            if result.score == exercise.points:
+                return result
+        again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
+        try:
+            return self._grade_exercise(exercise, found, again, seed, before)
+        finally:
+            again.close()
 
     def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
         """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
@@ -361,27 +388,8 @@ def _as_missing(result: SubmissionResult, chapter: Chapter) -> None:
         exercise.message = result.error or ""
 
 
-def _run_one(test: HiddenTest, student: RemoteStudent, rng: Randomness, errors: list[LearnerError]) -> TestResult:
-    """Run one hidden test; its message is our own words, never what the learner's code said."""
-    try:
-        test.run(student, rng)
-    except Unmet as unmet:
-        reason = str(unmet)
-    except LearnerError as error:
-        errors.append(error)
-        reason = f"{_kind(error)} in line {error.line} of the cell" if error.line else _kind(error)
-    except WorkerLost:
-        raise
-    except Exception:
-        reason = "what is returned can't be used"  # the test stumbled over a result of an unforeseen kind
-    else:
-        return TestResult(test.name, True, test.weight)
-    return TestResult(test.name, False, test.weight, f"{test.sentence} ({reason})")
-
-
-def _kind(error: LearnerError) -> str:
-    """Name an exception's type by a name of Python's own, not one that the learner chose."""
-    return next((name for name in (error.type_name, *error.bases) if name in KNOWN_ERRORS), "an exception")
+def _not_reached(test: HiddenTest) -> TestResult:
+    return TestResult(test.name, False, test.weight, "not reached")
 
 
 def _mentions(plan: Plan, name: str) -> bool:

@@ -6,6 +6,7 @@ It knows nothing of tests: it calls what it is told to by name, keeps objects th
 
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from utils.shortcuts import LAST, ShortcutWatch, hand_out, stop_listening
 
 MESSAGE_CHARACTERS = 4000  # of an exception's text that are kept; a learner's own exception may say anything
-KEPT_GRAPHS = 16  # backward passes are asked for soon after the call; older graphs are dropped
+KEPT_GRAPHS = 64  # backward passes are asked for soon after the call; older graphs are dropped
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class LearnerError(Exception):
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
     """Apply a function to everything in a tree that isn't a list, tuple or dict; named tuples become plain ones."""
+    if type(tree) is Tensor:  # most are
+        return function(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(function, value) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -116,15 +119,17 @@ class Executor:
         def enter(leaf: Any) -> Any:
             if isinstance(leaf, Tensor):
                 originals.append(leaf)  # out of the learner's reach: they get a copy
-                leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
+                leaf = leaf.detach().clone().requires_grad_() if leaf.requires_grad else leaf.clone()
                 inputs.append(leaf)
-            return self._resolved(leaf)
+                return leaf
+            return self.objects[leaf.id] if isinstance(leaf, Held) else leaf
 
         args = map_leaves(enter, list(args))
         kwargs = map_leaves(enter, dict(kwargs))
         shortcuts = tuple(shortcuts)
-        members = map_leaves(id, [args, kwargs])
-        with torch.enable_grad():
+        lists = [each for each in (*args, *kwargs.values()) if isinstance(each, (list, tuple, dict))]
+        members = map_leaves(id, lists) if lists else lists
+        with nullcontext() if torch.is_grad_enabled() else torch.enable_grad():
             if shortcuts:
                 with ShortcutWatch(shortcuts, chapter) as watch:
                     result = function(*args, **kwargs)
@@ -132,7 +137,7 @@ class Executor:
             else:
                 result, found = function(*args, **kwargs), []
         changed = [i for i, (now, was) in enumerate(zip(inputs, originals, strict=True)) if not _same(now, was)]
-        if map_leaves(id, [args, kwargs]) != members:
+        if lists and map_leaves(id, lists) != members:
             changed.append(len(inputs))  # a list or dict that it was given lost, gained or swapped something
         asking = any(now.requires_grad and not was.requires_grad for now, was in zip(inputs, originals, strict=True))
         carrying = any(now.is_leaf and now.grad is not None for now in inputs)
@@ -210,9 +215,6 @@ class Executor:
             raise NameError(f"name {target!r} is not defined")
         return self.namespace[target]
 
-    def _resolved(self, leaf: Any) -> Any:
-        return self.objects[leaf.id] if isinstance(leaf, Held) else leaf
-
     def _new_id(self) -> int:
         self._last_id += 1
         return self._last_id
@@ -242,9 +244,9 @@ class Executor:
 
 
 def _same(now: Tensor, was: Tensor) -> bool:
-    if (now.shape, now.dtype, now.device) != (was.shape, was.dtype, was.device):
+    if now.dtype != was.dtype or now.shape != was.shape or now.device != was.device:
         return False
-    if now.is_meta:  # no numbers to compare
+    if now.is_meta or torch.equal(now, was):  # on meta there are no numbers to compare
         return True
     now, was = now.detach(), was.detach()
-    return torch.equal(now, was) or bool(((now == was) | (now.isnan() & was.isnan())).all())
+    return bool(((now == was) | (now.isnan() & was.isnan())).all())

@@ -47,13 +47,18 @@ class WorkerHandle:
 
     def request(self, operation: str, fields: dict, seconds: float = 10) -> dict:
         """Ask for one operation; LearnerError where the learner's code raised, WorkerLost where no answer comes."""
-        until = time.monotonic() + seconds
+        question = Question(operation, fields, seconds)
+        return self.read(question, self.exchange(question))
+
+    def exchange(self, question: "Question") -> wire.Frame:
+        """Send a question and receive the answer's bytes; WorkerLost where none come."""
+        until = time.monotonic() + question.seconds
         if self.deadline is not None:
             until = min(until, self.deadline)
-        reader = _DeadlineSocket(self._sock, until)
+        line = _DeadlineSocket(self._sock, until)
         try:
-            wire.send(reader, {"operation": operation, "fields": fields})
-            reply = wire.receive(reader)
+            line.sendall(question.frame)
+            return wire.receive_frame(line)
         except TimeoutError:
             raise WorkerLost("timeout", "the code did not finish in time") from None
         except (EOFError, ConnectionError, BrokenPipeError):
@@ -61,13 +66,32 @@ class WorkerHandle:
                 "error", "the code ended the process it ran in (sys.exit, a crash, or too much memory)"
             ) from None
         except wire.WireError as error:
-            raise WorkerLost("error", f"what the code returned can't be read: {error}") from None
-        return _checked_reply(operation, fields, reply)
+            raise _unreadable(error) from None
+
+    def read(self, question: "Question", frame: wire.Frame) -> dict:
+        """Give what an answer's bytes say; LearnerError where the learner's code raised, WorkerLost where they say nothing."""
+        try:
+            reply = wire.unpack(*frame)
+        except wire.WireError as error:
+            raise _unreadable(error) from None
+        return _checked_reply(question.operation, question.fields, reply)
 
     def close(self) -> None:
         """End the worker and everything it started."""
         self._sock.close()
         self._warm.end(self._pid)
+
+
+class Question:
+    """What is asked of a worker: one operation, packed as it will be sent, and how long the answer may take."""
+
+    def __init__(self, operation: str, fields: dict, seconds: float) -> None:
+        self.operation, self.fields, self.seconds = operation, fields, seconds
+        self.frame = wire.pack({"operation": operation, "fields": fields})
+
+
+def _unreadable(error: wire.WireError) -> WorkerLost:
+    return WorkerLost("error", f"what the code returned can't be read: {error}")
 
 
 class _DeadlineSocket:
