@@ -2,6 +2,8 @@
 
 import copy
 import math
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable
 
@@ -9,7 +11,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import flex_attention  # noqa: F401
 
+from autograder.paths import ROOT
 from autograder.sandbox.client import RemoteStudent, WarmClient
 from utils import hosts, standins
 from utils.catalogue import all_chapters
@@ -64,6 +68,9 @@ SOFTMAX: dict[str, Callable[[], object]] = {
     "torch.ops.aten._softmax": lambda: torch.ops.aten._softmax(X, -1, False),
     "torch._softmax": lambda: torch._softmax(X, -1, False),
     "gumbel": lambda: F.gumbel_softmax(X),
+    "softmin": lambda: F.softmin(-X, dim=-1),
+    "torch.masked": lambda: torch.masked.softmax(X, -1),
+    "adaptive": lambda: nn.AdaptiveLogSoftmaxWithLoss(4, 5, [2])(X[0], torch.tensor([0, 1, 2])),
     "cross-entropy": lambda: F.cross_entropy(X[0], torch.tensor([1, 2, 0])),
     "a distribution": lambda: torch.distributions.Categorical(logits=X).probs,
     "vmap": lambda: torch.vmap(lambda row: row.softmax(-1))(X),
@@ -117,6 +124,8 @@ OTHERS: dict[str, tuple[str, Callable[[], object]]] = {
     "nn.BatchNorm1d": ("norm", lambda: nn.BatchNorm1d(3)(X)),
     "nn.GroupNorm": ("norm", lambda: nn.GroupNorm(1, 3)(X)),
     "nn.RMSNorm": ("norm", lambda: nn.RMSNorm(4)(X)),
+    "F.local_response_norm": ("norm", lambda: F.local_response_norm(X, 2)),
+    "nn.LocalResponseNorm": ("norm", lambda: nn.LocalResponseNorm(2)(X)),
     "nn.Transformer": ("transformer", lambda: nn.Transformer(4, 2, 1, 1, 8, batch_first=True)(X, X)),
     "nn.TransformerEncoder": (
         "transformer",
@@ -400,6 +409,27 @@ def test_no_way_around_the_watch_is_open(warm: WarmClient, way: str) -> None:
     student = called(warm, body, family)
     assert student.shortcuts_used
     assert set(student.shortcuts_used) <= ALL_NAMES
+
+
+def test_all_that_a_mode_notices_kernels_notice_alone() -> None:
+    """Where kernels listen no mode is on. In a process of its own, since kernels listen for good."""
+    script = """
+import sys
+from utils import shortcuts
+shortcuts.listen_below_python()
+sys.path.insert(0, "tests")
+import torch
+from torch.nn.attention import flex_attention
+from test_shortcuts import ATTENTION, OTHERS, SOFTMAX, found
+cases = [(way, "softmax", call) for way, call in SOFTMAX.items()]
+cases += [(way, "attention", call) for way, call in ATTENTION.items()]
+cases += [(way, family, call) for way, (family, call) in OTHERS.items()]
+# Under a mode this one fails in PyTorch's compiler, so that it can't be among those above.
+cases.append(("flex_attention", "attention", lambda: flex_attention.flex_attention(*[torch.rand(1, 2, 16, 16)] * 3)))
+print([way for way, family, call in cases if not found(call, family)], len(cases))
+"""
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert told.strip() == f"[] {len(SOFTMAX) + len(ATTENTION) + len(OTHERS) + 1}"
 
 
 ALONE = {

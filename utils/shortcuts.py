@@ -178,10 +178,12 @@ class ShortcutWatch(TorchFunctionMode):
             self.found.append(name)
 
     def __torch_function__(self, func: Callable, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        name = getattr(func, "__name__", "").split(".")[0]
+        name = getattr(func, "__name__", "")
+        if "." in name:  # an overload
+            name = name.split(".")[0]
         if name in self.names:
             self._note(name)
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs) if kwargs else func(*args)
 
     def _before_forward(self, module: nn.Module, _inputs: Any) -> None:
         if isinstance(module, self.classes):
@@ -199,15 +201,17 @@ class ShortcutWatch(TorchFunctionMode):
         _listening = self
         if self.classes:
             self._hook = register_module_forward_pre_hook(self._before_forward)
-        return super().__enter__()
+        return self if _kernels_tell else super().__enter__()  # a mode costs a call for every operation
 
     def __exit__(self, *exc_info: Any) -> None:
         if self._hook is not None:
             self._hook.remove()
-        super().__exit__(*exc_info)
+        if not _kernels_tell:
+            super().__exit__(*exc_info)
 
 
 _listening: ShortcutWatch | None = None
+_kernels_tell = False
 
 
 def _hear(name: str) -> None:
@@ -217,11 +221,20 @@ def _hear(name: str) -> None:
 
 def listen_below_python() -> int:
     """Let PyTorch's kernels tell the watch of the moment what runs, in this process for good; gives their number."""
+    global _kernels_tell
+    _kernels_tell = True
+    from torch.nn.attention import flex_attention  # imports half of PyTorch's compiler, which learners needn't wait for
+
     # What is written in Python has no kernel of its own.
     for family in ("attention", "transformer"):
         for cls in MODULES[family]:
             cls.forward = _told(cls.forward, f"nn.{cls.__name__}")
-    F.multi_head_attention_forward = _told(F.multi_head_attention_forward, "multi_head_attention_forward")
+    for module, name in (
+        (F, "multi_head_attention_forward"),
+        (F, "local_response_norm"),
+        (flex_attention, "flex_attention"),
+    ):
+        setattr(module, name, _told(getattr(module, name), name))
     return shortcut_kernels.listen(frozenset().union(*FUNCTIONS.values()), _hear)
 
 
