@@ -19,6 +19,7 @@ from autograder.submissions import Submission, chapter_in_name
 from utils.fixtures import fixture_of
 from utils.probes import probes_of
 
+FEW_COLLECTIONS = 50_000  # objects that come into being between two collections; Python's own figure is 700
 # A fork shares PyTorch's memory; no thread runs in this process when graders are forked.
 _processes = multiprocessing.get_context("fork")
 
@@ -113,6 +114,7 @@ def _work(
     other_end.close()
     stay_on(warm.processors)
     gc.freeze()  # what was imported before the fork stays: no collection needs to look at it
+    gc.set_threshold(FEW_COLLECTIONS)  # reading a notebook makes many objects, and hardly any in circles
     grader = Grader(secret, warm=warm)
     while True:
         try:

@@ -7,6 +7,7 @@ answer has any business there; all other signs are for a person to look at.
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from utils.definitions import parsed
 
@@ -24,6 +25,7 @@ NAMES = frozenset(
 )  # fmt: skip
 BUILT_IN = frozenset(["eval", "exec", "compile", "__import__"])  # as a name alone: `model.eval()` is another matter
 PATCHED = frozenset(["torch", "nn", "F", "Tensor", "sys", "os", "utils"])  # whose attributes no answer sets
+TELLING = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute, ast.Call, ast.Constant)  # what `_signs` looks at
 # What watches, and the modules that hold it.
 THE_WATCH = ("utils.shortcuts", "utils.shortcut_kernels", "ShortcutWatch", "_allowed_after", "_handed_out",
              "utils.execution", "utils.student", "utils.report")  # fmt: skip
@@ -33,10 +35,15 @@ def signs_of_tampering(sources: Iterable[tuple[str, str]]) -> list[str]:
     """Give what is worth a look in (cell, source) pairs: "cell 3, line 7: names utils.shortcuts"."""
     found: list[str] = []
     for cell, source in sources:
-        tree = parsed(source)
-        for node in ast.walk(tree) if tree else ():
-            found += [f"{cell.strip('<>')}, line {node.lineno}: {what}" for what in _signs(node)]
+        found += [f"{cell.strip('<>')}, line {line}: {what}" for line, what in _signs_in(source)]
     return list(dict.fromkeys(found))
+
+
+@lru_cache(maxsize=1024)  # most cells of a class are the course's own
+def _signs_in(source: str) -> tuple[tuple[int, str], ...]:
+    tree = parsed(source)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, TELLING)] if tree else []
+    return tuple((node.lineno, what) for node in nodes for what in _signs(node))
 
 
 def touching_the_watch(signs: list[str]) -> list[str]:

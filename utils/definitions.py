@@ -44,6 +44,7 @@ def parsed(source: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=1024)
 def defined_names(tree: ast.Module) -> dict[str, ast.stmt]:
     """Give what a cell defines outside of functions: functions, classes, imported and assigned names."""
     names: dict[str, ast.stmt] = {}

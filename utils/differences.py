@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -33,6 +34,9 @@ def equal(expected: Any, found: Any, probe: Probe) -> bool:
         if not expected.is_floating_point():
             return bool(torch.equal(expected, found))
         rtol, atol = tolerance(expected, probe)
+        decided = compared(found, expected, rtol, atol)
+        if decided is not None:
+            return decided
         return bool(torch.allclose(found.double(), expected.double(), rtol=rtol, atol=atol, equal_nan=True))
     if isinstance(expected, Tensor) or isinstance(found, Tensor):
         return False
@@ -40,6 +44,22 @@ def equal(expected: Any, found: Any, probe: Probe) -> bool:
         same_nan = math.isnan(expected) and math.isnan(found)
         return same_nan or math.isclose(expected, found, rel_tol=probe.rtol, abs_tol=probe.atol)
     return type(expected) is type(found) and expected == found
+
+
+def compared(found: Tensor, expected: Tensor, rtol: float, atol: float) -> bool | None:
+    """Compare floating-point tensors of one shape as `torch.allclose` does, in a third of its time.
+
+    None where that takes a closer look: for NaN, infinity, and what NumPy doesn't know. A wrong answer is compared with all
+    recorded mistakes, so this runs a hundred times for one card.
+    """
+    if expected.dtype == torch.bfloat16 or found.layout is not torch.strided:
+        return None
+    mine, right = found.detach().resolve_neg().numpy(), expected.detach().numpy()
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(np.subtract(mine, right, dtype=np.float64))
+        if (apart > atol + rtol * np.abs(right, dtype=np.float64)).any():
+            return False
+    return True if np.isfinite(apart).all() else None
 
 
 def tolerance(expected: Tensor, probe: Probe) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from utils.differences import compared
 from utils.execution import LearnerError
 
 
@@ -45,9 +46,9 @@ def close(
     tight = expected.dtype == torch.float64
     rtol = rtol if rtol is not None else (1e-8 if tight else 1e-4)
     atol = atol if atol is not None else (1e-9 if tight else 1e-5)
+    if compared(found, expected, rtol, atol):
+        return
     found, expected = found.detach(), expected.detach()
-    if bool(((found - expected).abs() <= atol + rtol * expected.abs()).all()):
-        return  # most comparisons end here, in a quarter of the time of allclose
     if not expected.isnan().any():
         expect(not found.isnan().any(), f"NaN: {what}")
     expect(bool(torch.allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)), f"wrong numbers: {what}")

@@ -74,7 +74,9 @@ class WarmProcess:
         self.reasons: dict[str, str] = {}
         self.workers: dict[int, str | None] = {}  # process id → scratch folder to remove
         self.ending: dict[int, int] = {}  # file descriptor → process id: killed, and to be reaped once it is gone
+        gc.disable()  # what is imported stays, so looking through it, again and again, would find nothing
         preload()
+        gc.enable()
         os.environ.clear()  # after the imports, some of which look for caches in the user's home
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
