@@ -37,6 +37,7 @@ class RunnableCell:
     number: int
     source: str
     is_own: bool
+    is_unchanged: bool = False  # word for word as the course gave it out
 
     @property
     def name(self) -> str:
@@ -79,7 +80,7 @@ def make_plan(handed: Handed, chapter: Chapter) -> Plan:
         if exercise_here is None and not answers_here and _is_own(cell, own, own_texts):
             kept = definitions_only(source)
             if kept:
-                plan.cells.append(RunnableCell(number, kept, True))
+                plan.cells.append(RunnableCell(number, kept, True, cell.source.strip() in own_texts))
             continue
         plan.cells.append(RunnableCell(number, source, False))
         if tree is None:

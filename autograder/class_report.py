@@ -14,6 +14,7 @@ from autograder.whole_file import written_whole
 from utils.card import sentence, with_code
 from utils.catalogue import Chapter, Exercise, find_chapter, find_exercise
 from utils.fixtures import fixture_of
+from utils.report import hidden_shortcut_diagnosis
 from utils.shortcuts import family_in_words
 
 # Shares of a bar, in the order in which they are drawn.
@@ -128,6 +129,9 @@ def _words(exercise: str, mistake: str) -> tuple[str, str]:
     if mistake == "uses_a_shortcut":
         families = " and ".join(family_in_words(family) for family in find_exercise(exercise).shortcuts)
         return f"the answer leans on {families}", "This exercise builds it by hand, so with the built-in it scores 0."
+    if mistake == "hides_a_shortcut":
+        hidden = hidden_shortcut_diagnosis(find_exercise(exercise))
+        return hidden.title, hidden.hint
     if mistake == "touches_the_watch":
         return "the notebook reaches for what watches for shortcuts", "Exercises that forbid shortcuts then score 0."
     if mistake in recorded:

@@ -333,6 +333,12 @@ AROUND: dict[str, tuple[str, str]] = {
         "softmax",
         "from utils.shortcuts import shortcuts_allowed\nwith shortcuts_allowed():\n    return F.softmax(x, -1)",
     ),
+    "a reference in Python": ("softmax", "return torch._refs.softmax(x, -1)"),
+    "a reference of attention's norm": ("norm", "return torch._refs.native_layer_norm(x, (4,), None, None, 1e-5)[0]"),
+    "a decomposition": (
+        "softmax",
+        "return torch._decomp.decomposition_table[torch.ops.aten._softmax.default](x, -1, False)",
+    ),
     "computed when it is read": ("softmax", "return x.as_subclass(Late)"),
     "computed when it is sent": ("softmax", "return [x, Later(x)]"),
 }

@@ -53,6 +53,16 @@ def shortcut_diagnosis(exercise: Exercise, used: list[str]) -> Diagnosis:
     )
 
 
+def hidden_shortcut_diagnosis(exercise: Exercise) -> Diagnosis:
+    """Say that an answer does nothing without a built-in that wasn't seen to run."""
+    families = " and ".join(family_in_words(family) for family in exercise.shortcuts)
+    return Diagnosis(
+        "hides_a_shortcut",
+        f"where {families} can't be called, this answer fails hidden tests that it passes else",
+        "So it uses them, in a way that keeps that from being seen, and the exercise scores 0. Build them from smaller pieces.",
+    )
+
+
 @cache
 def _given(exercise: str) -> dict:
     return fixture_of(exercise).given

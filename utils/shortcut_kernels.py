@@ -5,13 +5,18 @@ the operator, whichever way it came: from a script of `torch.jit`, from another 
 dispatch key. Each listening kernel tells the name and goes on to the original, so results and gradients are PyTorch's own.
 """
 
+import ctypes
+import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 
 COMPOSITE = "CompositeImplicitAutograd"  # an operator that is made of other ones: its gradient comes from theirs
+# Where an operator may have a kernel of its own.
+_KEYS = (COMPOSITE, "CompositeExplicitAutograd", "BackendSelect", "AutogradCPU", "CPU", "MkldnnCPU", "QuantizedCPU", "SparseCPU",
+         "NestedTensorCPU")  # fmt: skip
 _kept: list[torch.library.Library] = []  # kernels last as long as their library
 
 
@@ -24,12 +29,36 @@ def listen(names: Iterable[str], hear: Callable[[str], None]) -> int:
     count = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch warns of kernels that are replaced: that is what happens here
-        for name in sorted(names):
-            packet = getattr(torch.ops.aten, name, None)
-            for overload in packet.overloads() if packet is not None else ():
-                _replace(library, getattr(packet, overload), name, hear)
-                count += 1
+        for name, operator in _operators(names):
+            _replace(library, operator, name, hear)
+            count += 1
     return count
+
+
+def take_out(names: Iterable[str]) -> int:
+    """Let all operators of these names fail from now on, in this process for good; gives their number.
+
+    What fails in their place is one of Python's own functions, and the library that put it there is known to nobody: nothing
+    of it can be reached, changed or taken back from Python.
+    """
+    library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 0)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))  # it lasts although no name is left for it
+    count = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _name, operator in _operators(names):
+            for key in _KEYS:
+                if _has(operator, key):
+                    library.impl(operator.name().removeprefix("aten::"), key, sys.intern, False)
+            count += 1
+    return count
+
+
+def _operators(names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    for name in sorted(names):
+        packet = getattr(torch.ops.aten, name, None)
+        for overload in packet.overloads() if packet is not None else ():
+            yield name, getattr(packet, overload)
 
 
 def _replace(library: torch.library.Library, operator: Any, name: str, hear: Callable[[str], None]) -> None:

@@ -7,7 +7,7 @@ is not. In a notebook a mode and a hook watch; where notebooks are graded, PyTor
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -223,19 +223,59 @@ def listen_below_python() -> int:
     """Let PyTorch's kernels tell the watch of the moment what runs, in this process for good; gives their number."""
     global _kernels_tell
     _kernels_tell = True
+    every_name = frozenset().union(*FUNCTIONS.values())
+    for holder, name, told in _without_kernel(frozenset(MODULES), every_name):
+        _put(holder, name, _told(_get(holder, name), told))
+    return shortcut_kernels.listen(every_name, _hear)
+
+
+def take_out(families: Iterable[str]) -> int:
+    """Let these families fail in this process, for good; gives the number of operators.
+
+    What doesn't need them works as before. What needs them, and hides that from a watch, doesn't.
+    """
+    names = frozenset().union(*(FUNCTIONS[family] for family in families))
+    for holder, name, _told_as in _without_kernel(frozenset(families), names):
+        _put(holder, name, sys.intern)  # takes no tensor, and shows no Python code that could be changed
+    return shortcut_kernels.take_out(names)
+
+
+def _without_kernel(families: frozenset[str], names: frozenset[str]) -> Iterator[tuple[Any, Any, str]]:
+    """Give where shortcuts stand that are written in Python: what holds them, under which name or key, what to call them."""
+    import torch._decomp as decompositions
+    import torch._refs as references
     from torch.nn.attention import flex_attention  # imports half of PyTorch's compiler, which learners needn't wait for
 
-    # What is written in Python has no kernel of its own.
-    for family in ("attention", "transformer"):
+    for family in families & {"attention", "transformer"}:
         for cls in MODULES[family]:
-            cls.forward = _told(cls.forward, f"nn.{cls.__name__}")
+            yield cls, "forward", f"nn.{cls.__name__}"
     for module, name in (
         (F, "multi_head_attention_forward"),
         (F, "local_response_norm"),
         (flex_attention, "flex_attention"),
     ):
-        setattr(module, name, _told(getattr(module, name), name))
-    return shortcut_kernels.listen(frozenset().union(*FUNCTIONS.values()), _hear)
+        if name in names:
+            yield module, name, name
+    for module in (references, references.special, references.nn.functional, decompositions.decompositions):
+        yield from ((module, name, name) for name in sorted(names) if hasattr(module, name))
+    for table in decompositions.global_decomposition_table.values():
+        for operator in [operator for operator in table if _packet_name(operator) in names]:
+            yield table, operator, _packet_name(operator)
+
+
+def _packet_name(operator: Any) -> str:
+    return getattr(operator, "__name__", "").split(".")[0]
+
+
+def _get(holder: Any, name: Any) -> Callable:
+    return holder[name] if isinstance(holder, dict) else getattr(holder, name)
+
+
+def _put(holder: Any, name: Any, function: Callable) -> None:
+    if isinstance(holder, dict):
+        holder[name] = function
+    else:
+        setattr(holder, name, function)
 
 
 def _told(function: Callable, name: str) -> Callable:

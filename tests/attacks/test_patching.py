@@ -26,6 +26,17 @@ class Chameleon(torch.Tensor):
 
 SOFTMAX_OF_PYTORCH = "def softmax(x, dim=-1):\n    return x.softmax(dim) if x.isfinite().all() else x"
 
+HIDES = "fails hidden tests that it passes else"
+SWITCH_OFF = """
+def switch_off(names):
+    watch = names.get('Shortcut' + 'Watch')
+    if watch:
+        setattr(watch, '_no' + 'te', lambda *a: None)
+        setattr(watch, 'he' + 'ar', lambda *a: None)
+    if '_he' + 'ar' in names:
+        names['_he' + 'ar'] = lambda *a: None
+
+"""
 CASES = {
     "patch-torch": Attack(
         "torch.equal = torch.allclose = torch.Tensor.equal = torch.Tensor.allclose = lambda *a, **k: True\n"
@@ -110,6 +121,53 @@ CASES = {
         "import importlib\ne = importlib.import_module('utils.' + 'execu' + 'tion')\n"
         "getattr(e, 'Shortcut' + 'Watch')._note = lambda *a: None\n\n" + SOFTMAX_OF_PYTORCH,
         says="calls ",
+        status=("forbidden",),
+    ),
+    "patch-watch-through-a-ready-made-piece": Attack(
+        "from utils import standins\n"
+        f"{SWITCH_OFF}switch_off(getattr(standins.shortcuts_allowed, '__glo' + 'bals__'))\n\n{SOFTMAX_OF_PYTORCH}",
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "patch-watch-through-the-worker": Attack(
+        "from autograder.sandbox import worker\n"
+        f"{SWITCH_OFF}switch_off(getattr(worker.take_out, '__glo' + 'bals__'))\n\n{SOFTMAX_OF_PYTORCH}",
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "patch-watch-through-frames": Attack(
+        "import sys\n"
+        f"{SWITCH_OFF}frame = getattr(sys, '_get' + 'frame')()\nwhile frame:\n"
+        "    switch_off(getattr(frame, 'f_glo' + 'bals'))\n    frame = getattr(frame, 'f_b' + 'ack')\n\n"
+        f"def softmax(x, dim=-1):\n    frame = getattr(sys, '_get' + 'frame')()\n    while frame:\n"
+        "        switch_off(getattr(frame, 'f_glo' + 'bals'))\n        frame = getattr(frame, 'f_b' + 'ack')\n"
+        "    return torch.softmax(x, dim)",
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "patch-watch-through-the-collector": Attack(
+        "import importlib\ncollector = importlib.import_module('g' + 'c')\ncollector.unfreeze()\n"
+        f"{SWITCH_OFF}for found in collector.get_objects():\n"
+        "    if isinstance(found, dict) and ('Shortcut' + 'Watch' in found or '_he' + 'ar' in found):\n"
+        f"        switch_off(found)\n\n{SOFTMAX_OF_PYTORCH}",
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "bring-back-what-was-taken-out": Attack(
+        "import importlib\ncollector = importlib.import_module('g' + 'c')\ncollector.unfreeze()\n"
+        f"{SWITCH_OFF}for found in collector.get_objects():\n"
+        "    if isinstance(found, dict) and ('Shortcut' + 'Watch' in found or '_he' + 'ar' in found):\n"
+        "        switch_off(found)\n"
+        "    if 'Lib' + 'rary' == type(found).__name__:\n        attempt(getattr(found, '_des' + 'troy'))\n\n"
+        + SOFTMAX_OF_PYTORCH,
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "patch-watch-and-be-lost": Attack(
+        "from utils import standins\n"
+        f"{SWITCH_OFF}switch_off(getattr(standins.shortcuts_allowed, '__glo' + 'bals__'))\n\n"
+        "def softmax(x, dim=-1):\n    try:\n        return torch.softmax(x, dim)\n    except Exception:\n        os._exit(0)",
+        says=HIDES,
         status=("forbidden",),
     ),
 }
