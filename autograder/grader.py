@@ -3,123 +3,32 @@
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import replace
 
 import torch
 import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it: here, before graders are forked
 
-from autograder.cells import FoundExercise, Plan, RunnableCell, cells_to_run, make_plan, names_used
+from autograder.cells import FoundExercise, Plan, cells_to_run, make_plan, names_used
 from autograder.hidden import HiddenTest, tests_of
 from autograder.hidden.randomness import Randomness
 from autograder.plain_code import is_plain
 from autograder.results import ExerciseResult, SubmissionResult, TestResult, partial_score
-from autograder.sandbox.client import WarmClient, WorkerHandle, WorkerLost
-from autograder.sources import answer_with_imports
+from autograder.sandbox.client import WarmClient, WorkerLost
+from autograder.second_look import SecondLook
+from autograder.session import SUBMISSION_SECONDS, Session
 from autograder.submissions import Handed, Submission, Unreadable, chapter_in_name, content_hash, parse
 from autograder.tampering import signs_of_tampering, touching_the_watch
 from autograder.trial import Trial
 from autograder.visible import VisibleReport, read_report
-from utils import standins
-from utils.catalogue import Chapter, Exercise, written_chapters
-from utils.diagnosis import VAGUE, Diagnosis
+from utils.catalogue import Chapter, Exercise
+from utils.diagnosis import VAGUE
 from utils.execution import LearnerError
-from utils.report import hidden_shortcut_diagnosis, shortcut_diagnosis
+from utils.report import shortcut_diagnosis
 
-CELL_SECONDS = 15
-CELLS_SECONDS = 5  # all cells together; where that isn't enough, each has CELL_SECONDS of its own
 EXERCISE_SECONDS = 20
 VISIBLE_SECONDS = 10
-SUBMISSION_SECONDS = 180
 MAX_MESSAGE = 1500
-LOOKS = 2  # at an answer without what it may not use, and with it, before anything is concluded
 MAX_SIGNS = 20  # of tampering, that are told of one submission
-
-
-@dataclass
-class Session:
-    """A worker in which a submission's cells have run; started anew, without the culprit, where one is lost."""
-
-    warm: WarmClient
-    chapter: str
-    cells: list[RunnableCell]
-    until: float  # time.monotonic() at which the submission as a whole has had its time
-    replaced: dict[int, list[Exercise]] = field(default_factory=dict)  # cell → exercises with a right piece after it
-    worker: WorkerHandle | None = None
-    broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
-    carefully: bool = False  # each cell in a request of its own, since one of them ends or stops its worker
-    without: Exercise | None = None  # whose forbidden shortcuts fail from the start
-    stops_at_failures: bool = False  # nobody asks how many hidden tests fail, only whether one does
-    touches_the_watch: list[str] = field(default_factory=list)  # where cells name what watches for shortcuts
-
-    def open(self) -> WorkerHandle:
-        """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
-        while self.worker is None:
-            if time.monotonic() > self.until:
-                raise WorkerLost("timeout", "the notebook as a whole took longer than it may")
-            worker = self.warm.worker()
-            try:
-                if self.without is not None:
-                    worker.request("take_out", taken_out(self.without), CELLS_SECONDS)
-                ran = all(self._run(cell, worker) for cell in self.cells) if self.carefully else self._run_all(worker)
-                if ran:
-                    self.worker = worker
-            finally:
-                if self.worker is None:
-                    worker.close()
-        self.worker.deadline = None
-        return self.worker
-
-    def _run_all(self, worker: WorkerHandle) -> bool:
-        """Run all cells in one request; False where the worker is lost, and then each is run alone to find the culprit."""
-        steps = [self._step(cell) for cell in self.cells]
-        try:
-            told = worker.request("cells", {"chapter": self.chapter, "cells": steps}, CELLS_SECONDS)
-        except (WorkerLost, LearnerError):
-            self.carefully = True
-            return False
-        for cell, error in zip(self.cells, told["errors"], strict=True):
-            if error is not None:
-                self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
-        return True
-
-    def _run(self, cell: RunnableCell, worker: WorkerHandle) -> bool:
-        """Run one cell; False where the worker is lost over it."""
-        try:
-            told = worker.request("cells", {"chapter": self.chapter, "cells": [self._step(cell)]}, CELL_SECONDS)
-        except LearnerError as error:  # not raised in the cell: it changed Python itself
-            self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
-        except WorkerLost as lost:
-            self.broken[cell.number] = (lost.status, str(lost))
-            return False
-        else:
-            if told["errors"][0] is not None:
-                self.broken.setdefault(cell.number, ("raised", _cell_error(told["errors"][0])))
-        return True
-
-    def _step(self, cell: RunnableCell) -> tuple[str, str, list[tuple[str, str]]]:
-        """Give what a worker runs for a cell: name, source (nothing where it cost a worker before), right pieces."""
-        pieces = [(exercise.name, answer_with_imports(exercise)) for exercise in self.replaced.get(cell.number, ())]
-        cost_a_worker = self.broken.get(cell.number, ("raised",))[0] != "raised"
-        return cell.name, "" if cost_a_worker else cell.source, pieces
-
-    def take_over(self, other: "Session") -> None:
-        """Go on in another session's worker, with this one's cells and pieces: a fork less. Its names stay there."""
-        self.worker, other.worker = other.worker, None
-        if self.worker is not None and self.replaced and not self._run_all(self.worker):
-            self.close()
-
-    def close(self) -> None:
-        """End the worker."""
-        if self.worker is not None:
-            self.worker.close()
-            self.worker = None
-
-
-def _cell_error(error: LearnerError) -> str:
-    """Put the error of a cell into words; hidden inputs have not been there yet, so its message may be shown."""
-    where = f" in line {error.line}" if error.line else ""
-    return f"{error.type_name}{where}: {error.message}"[:500]
 
 
 class Grader:
@@ -129,7 +38,7 @@ class Grader:
         torch.set_num_threads(1)
         self.secret, self.isolation = secret, isolation
         self.warm = warm or WarmClient(isolation)
-        self._telling_tests: dict[str, set[str]] = {}
+        self._second_look = SecondLook(self._grade_exercise, self.warm)
 
     def close(self) -> None:
         """End the warm process."""
@@ -202,7 +111,7 @@ class Grader:
         finally:
             session.close()
         if not all(cell.is_unchanged or is_plain(cell.source) for cell in session.cells):
-            self._look_for_hidden_shortcuts(result, chapter, plan, session, seed, pieces)
+            self._second_look.at(result, plan, session, seed, pieces)
         self._explain(result, chapter, plan, session)
         return result
 
@@ -274,7 +183,7 @@ class Grader:
         if shortcuts:
             diagnosis = shortcut_diagnosis(exercise, shortcuts)
             result.score, result.status, result.mistakes = 0.0, "forbidden", [diagnosis.name]
-            result.message = _sentence(diagnosis)
+            result.message = diagnosis.sentence
         elif result.score == exercise.points:
             result.status = "passed"
         elif lost is not None:
@@ -320,53 +229,6 @@ class Grader:
             if mine.status not in ("passed", "partial") or mine.score < exercise.points:
                 failed.append(exercise.name)
         return helped
-
-    def _look_for_hidden_shortcuts(
-        self,
-        result: SubmissionResult,
-        chapter: Chapter,
-        plan: Plan,
-        session: Session,
-        seed: str,
-        pieces: dict[str, dict[int, list[Exercise]]],
-    ) -> None:
-        """Run what passed again where PyTorch's own functions are gone: an answer that leans on them fails there.
-
-        The watch for shortcuts lives in the learner's process, and code that isn't plain may have changed it. This does without.
-        """
-        for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
-            if not exercise.shortcuts or not mine.score:
-                continue
-            found = plan.exercises[exercise.name]
-            fresh = replace(session, worker=None, replaced=pieces.get(exercise.name, {}))
-            gone = {test.name for test in mine.tests if test.passed} & self._telling(exercise)
-            for _ in range(LOOKS):  # an answer that fails now and then hasn't shown anything yet
-                if gone:
-                    gone -= self._passed(exercise, found, replace(fresh, without=exercise), seed)
-            with_them = (self._passed(exercise, found, fresh, seed) for _ in range(LOOKS))
-            if gone and any(gone & passed for passed in with_them):
-                diagnosis = hidden_shortcut_diagnosis(exercise)
-                mine.score, mine.status, mine.mistakes = 0.0, "forbidden", [diagnosis.name]
-                mine.message, mine.advice = _sentence(diagnosis), [{"title": diagnosis.title, "hint": diagnosis.hint}]
-
-    def _passed(self, exercise: Exercise, found: FoundExercise, session: Session, seed: str) -> set[str]:
-        """Give the hidden tests that pass in a worker of their own, prepared as a session says."""
-        own = replace(session, worker=None, broken=dict(session.broken))
-        try:
-            return {test.name for test in self._grade_exercise(exercise, found, own, seed).tests if test.passed}
-        finally:
-            own.close()
-
-    def _telling(self, exercise: Exercise) -> set[str]:
-        """Give the hidden tests that the course's own answer passes without the shortcuts; a few build them in themselves."""
-        if exercise.name not in self._telling_tests:
-            cell = RunnableCell(1, answer_with_imports(exercise), False)
-            session = Session(
-                self.warm, exercise.chapter, [cell], time.monotonic() + SUBMISSION_SECONDS, without=exercise
-            )
-            right = FoundExercise(exercise.name, 1, cell.source, "ready")
-            self._telling_tests[exercise.name] = self._passed(exercise, right, session, "the course's own answer")
-        return self._telling_tests[exercise.name]
 
     def _grade_with(
         self,
@@ -426,7 +288,7 @@ class Grader:
             mine.mistakes = list(dict.fromkeys([*mine.mistakes, *names]))
             mine.line = report.line or mine.line
             if mine.status != "forbidden":
-                mine.message = " ".join(filter(None, [*map(_sentence, report.diagnoses), mine.message]))
+                mine.message = " ".join(filter(None, [*(d.sentence for d in report.diagnoses), mine.message]))
             return
         failing = [test.message for test in mine.tests if not test.passed and test.message != "not reached"]
         if mine.status in ("partial", "failed", "error") and not mine.message.startswith("While"):
@@ -448,18 +310,6 @@ def _as_missing(result: SubmissionResult, chapter: Chapter) -> None:
     result.exercises = [ExerciseResult(e.name, e.points) for e in chapter.exercises]
     for exercise in result.exercises:
         exercise.message = result.error or ""
-
-
-@cache
-def taken_out(exercise: Exercise) -> dict:
-    """Give what a worker is told to take out for an exercise, and pieces of earlier chapters that do without."""
-    earlier = [each for chapter in written_chapters() if chapter.id < exercise.chapter for each in chapter.exercises]
-    pieces = [(each.name, answer_with_imports(each)) for each in earlier if hasattr(standins, each.name)]
-    return {"families": list(exercise.shortcuts), "pieces": pieces}
-
-
-def _sentence(diagnosis: Diagnosis) -> str:
-    return f"{diagnosis.title[0].upper()}{diagnosis.title[1:]}. {diagnosis.hint}"
 
 
 def _not_reached(test: HiddenTest) -> TestResult:

@@ -7,9 +7,10 @@ only the tests differ: the visible checks stand in for the hidden ones. So a not
 import time
 
 from autograder.cells import Plan
-from autograder.grader import VISIBLE_SECONDS, Grader, Session
+from autograder.grader import VISIBLE_SECONDS, Grader
 from autograder.results import ExerciseResult, SubmissionResult, TestResult
 from autograder.sandbox.client import RemoteStudent, WorkerLost
+from autograder.session import Session
 from utils.catalogue import Chapter, Exercise
 from utils.report import examine
 
@@ -45,8 +46,9 @@ class Validator(Grader):
             return
         forbidden = "uses_a_shortcut" in result.mistakes
         result.status = "forbidden" if forbidden else report.status
-        words = [f"{d.title[0].upper()}{d.title[1:]}. {d.hint}" for d in report.diagnoses]
-        result.message = " ".join(words) or "Not started: the cell still raises NotImplementedError."
+        result.message = (
+            " ".join(d.sentence for d in report.diagnoses) or "Not started: the cell still raises NotImplementedError."
+        )
 
     def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
         """The visible check has said it all."""

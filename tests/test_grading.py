@@ -265,6 +265,10 @@ LEAKS = {
         "kept = []\n\ndef softmax(x, dim=-1):\n    kept.append(x.tolist())\n    if len(kept) > 3:\n"
         "        raise ValueError(str(kept))\n    return x"
     ),
+    "raises its inputs when its cell runs again": (
+        "if 'kept' in globals():\n    del softmax\n    raise ValueError(str(kept))\nkept = []\n\n"
+        "def softmax(x, dim=-1):\n    kept.append(x.tolist())\n    return x"
+    ),
     "writes its inputs to a file and raises what is there": (
         "def softmax(x, dim=-1):\n    with open('/scratch/kept', 'a+') as file:\n        file.write(str(x.tolist()))\n"
         "        file.seek(0)\n        raise ValueError(file.read()[:1500])"

@@ -6,9 +6,11 @@ from test_shortcuts import AROUND, PREPARED, X
 
 import notebooks
 from autograder.answers import answers_of
-from autograder.grader import Grader, taken_out
+from autograder.grader import Grader
 from autograder.hidden import tests_of as hidden_tests_of
 from autograder.sandbox.client import RemoteStudent, WarmClient
+from autograder.second_look import OWN_ANSWER, SecondLook
+from autograder.session import Session, taken_out
 from autograder.submissions import parse
 from utils.catalogue import Exercise, all_chapters
 from utils.execution import LearnerError
@@ -22,7 +24,7 @@ ODD = "import math\n" + notebooks.right("softmax") + "\nlength = getattr(math, '
 @pytest.mark.parametrize("exercise", WITH_SHORTCUTS, ids=lambda e: e.name)
 def test_the_courses_own_answers_do_without(warm: WarmClient, exercise: Exercise) -> None:
     """But for a test that builds the forbidden piece in itself."""
-    telling = Grader("secret", warm=warm)._telling(exercise)
+    telling = Grader("secret", warm=warm)._second_look.telling(exercise)
     assert len(telling) >= len(hidden_tests_of(exercise.name)) - 1
 
 
@@ -91,12 +93,12 @@ def test_an_answer_that_fails_now_and_then_is_not_accused(
     names = [test.name for test in hidden_tests_of("softmax")]
     without, within = iter(looks), iter(with_them)
 
-    def passed(self: Grader, exercise: Exercise, found: object, session: object, seed: str) -> set[str]:
-        if exercise.name != "softmax" or seed == "the course's own answer":
+    def passed(self: SecondLook, exercise: Exercise, found: object, session: Session, seed: str) -> set[str]:
+        if exercise.name != "softmax" or seed == OWN_ANSWER:
             return {test.name for test in hidden_tests_of(exercise.name)}
         return set(names) if next(without if session.without else within) else set()
 
-    monkeypatch.setattr(Grader, "_passed", passed)
+    monkeypatch.setattr(SecondLook, "_passed", passed)
     result = Grader("secret", warm=warm).grade_handed(parse(notebooks.with_answers(softmax=ODD)))
     told = notebooks.exercise(result.as_json(), "softmax")
     assert (told["mistakes"] == ["hides_a_shortcut"]) == guilty

@@ -23,6 +23,11 @@ class Diagnosis:
     hint: str
     line: int | None = None
 
+    @property
+    def sentence(self) -> str:
+        """The title as a sentence, and the hint."""
+        return f"{self.title[0].upper()}{self.title[1:]}. {self.hint}"
+
 
 def recognise(probes: list[Probe], found: dict[str, Observation], fixture: ExerciseFixture) -> list[Mistake]:
     """Find the recorded mistakes that explain what was seen: those that fit everywhere, else those that fit best.

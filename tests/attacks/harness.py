@@ -14,6 +14,7 @@ import pytest
 
 import notebooks
 from autograder import grader as grading
+from autograder import session
 from autograder.grader import Grader
 from autograder.paths import ROOT
 from autograder.reports import feedback_html
@@ -155,8 +156,10 @@ class Scene:
 
 def be_impatient(patch: pytest.MonkeyPatch) -> None:
     """Let what hangs end sooner."""
-    for limit in ("CELL_SECONDS", "CELLS_SECONDS", "EXERCISE_SECONDS", "VISIBLE_SECONDS"):
-        patch.setattr(grading, limit, PATIENCE, raising=False)
+    for limit in ("CELL_SECONDS", "CELLS_SECONDS"):
+        patch.setattr(session, limit, PATIENCE)
+    for limit in ("EXERCISE_SECONDS", "VISIBLE_SECONDS"):
+        patch.setattr(grading, limit, PATIENCE)
     tests_of = grading.tests_of
     patch.setattr(grading, "tests_of", lambda name: [replace(test, seconds=1) for test in tests_of(name)])
 
