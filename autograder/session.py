@@ -14,6 +14,7 @@ from utils.execution import LearnerError
 CELL_SECONDS = 15
 CELLS_SECONDS = 5  # all cells together; where that isn't enough, each has CELL_SECONDS of its own
 SUBMISSION_SECONDS = 180
+TAKE_OUT_SECONDS = 60  # it takes a tenth of one
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Session:
             worker = self.warm.worker()
             try:
                 if self.without is not None:
-                    worker.request("take_out", taken_out(self.without), CELLS_SECONDS)
+                    _take_out(worker, self.without)
                 ran = all(self._run(cell, worker) for cell in self.cells) if self.carefully else self._run_all(worker)
                 if ran:
                     self.worker = worker
@@ -104,6 +105,14 @@ def _cell_error(error: LearnerError) -> str:
     """Put the error of a cell into words; hidden inputs have not been there yet, so its message may be shown."""
     where = f" in line {error.line}" if error.line else ""
     return f"{error.type_name}{where}: {error.message}"[:500]
+
+
+def _take_out(worker: WorkerHandle, exercise: Exercise) -> None:
+    """Take an exercise's shortcuts out of a worker in which no cell has run yet: a failure is the grader's own."""
+    try:
+        worker.request("take_out", taken_out(exercise), TAKE_OUT_SECONDS)
+    except (WorkerLost, LearnerError) as error:
+        raise RuntimeError(f"the second look at {exercise.name} could not begin: {error}") from error
 
 
 @cache

@@ -180,12 +180,14 @@ def _chapter_of(content: dict, cells: tuple[HandedCell, ...], name: str) -> Chap
     metadata = content.get("metadata")
     course = metadata.get("course") if isinstance(metadata, dict) else None
     noted = course.get("chapter") if isinstance(course, dict) else None
-    counted: dict[str, int] = {}
-    everything = "\n".join(cell.source for cell in cells)
     for chapter in written_chapters():
-        counted[chapter.id] = sum(_defines(everything, exercise.name) for exercise in chapter.exercises)
         if noted == chapter.id:
             return chapter
+    everything = "\n".join(cell.source for cell in cells)
+    counted = {
+        chapter.id: sum(_defines(everything, exercise.name) for exercise in chapter.exercises)
+        for chapter in written_chapters()
+    }
     best = max(written_chapters(), key=lambda chapter: counted[chapter.id], default=None)
     if best is not None and counted[best.id]:
         named = chapter_in_name(name)

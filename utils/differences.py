@@ -54,12 +54,16 @@ def compared(found: Tensor, expected: Tensor, rtol: float, atol: float) -> bool 
     """
     if expected.dtype == torch.bfloat16 or found.layout is not torch.strided:
         return None
-    mine, right = found.detach().resolve_neg().numpy(), expected.detach().numpy()
+    mine = (found.resolve_neg() if found.is_neg() else found).detach().numpy()
+    right = expected.detach().numpy()
     with np.errstate(invalid="ignore"):
         apart = np.abs(np.subtract(mine, right, dtype=np.float64))
-        if (apart > atol + rtol * np.abs(right, dtype=np.float64)).any():
-            return False
-    return True if np.isfinite(apart).all() else None
+        allowed = np.abs(right, dtype=np.float64)
+        allowed *= rtol
+        allowed += atol
+        if (apart < allowed).all():
+            return True
+        return False if (apart > allowed).any() else None
 
 
 def tolerance(expected: Tensor, probe: Probe) -> tuple[float, float]:

@@ -35,7 +35,7 @@ def _built(student: Student, kind: str, matrices: list[Tensor]) -> HeldObject:
 def _attention(x: Tensor, matrices: list[Tensor], mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """The formula, with zeros where nothing may be attended to."""
     q, k, v = (x @ matrix.T for matrix in matrices)
-    scores = torch.einsum("...id,...jd->...ij", q, k) / math.sqrt(q.shape[-1])
+    scores = (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(-1) / math.sqrt(q.shape[-1])
     if mask is None:
         weights = F.softmax(scores, -1)
     else:

@@ -78,6 +78,8 @@ class WarmProcess:
         preload()
         gc.enable()
         os.environ.clear()  # after the imports, some of which look for caches in the user's home
+        os.environ.update(worker.environment(isolation.SCRATCH))  # what changes before the fork needs no copy after it
+        self.nowhere = worker.prepare_silence()
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page
         # A fork copies the page table: with few large pages it takes a third of the time. Before walls are built, since the process
@@ -197,11 +199,11 @@ class WarmProcess:
             if self.own_pids is not None:
                 os.close(self.own_pids)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os.environ.clear()
-            os.environ.update(HOME=scratch, TMPDIR=scratch, MPLCONFIGDIR=scratch, LANG="C.UTF-8", PATH="/nowhere")
             tempfile.tempdir = None
-            os.chdir("/" if self.layers.namespaces else scratch)
-            worker.silence()
+            if not self.layers.namespaces:  # a folder of its own on the disk
+                os.environ.update(worker.environment(scratch))
+                os.chdir(scratch)
+            worker.silence(self.nowhere)
             try:
                 isolation.isolate_worker(self.layers, self.limits)
             except OSError as error:  # no walls, no worker

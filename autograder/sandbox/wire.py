@@ -197,25 +197,30 @@ def _list_in(data: bytes) -> list:
     return found
 
 
-def _tuple_or_list(value: list) -> list | tuple:
-    return tuple(value[1:]) if value and value[0] is _TUPLE_MARK else value
+def _finished(value: Any, depth: int = 0) -> Any:
+    """Give a value with its tuples made; WireError for what no sender packs, and for what is nested too deeply.
 
-
-def _check(values: Any, depth: int = 0) -> None:
-    """Refuse what no sender packs, and what is nested too deeply."""
+    Tuples are made here and not while the message is read, so that none can be a key: their hashes are known beforehand, and
+    thousands of keys with the same hash would keep a dict busy for minutes.
+    """
     if depth > MAX_DEPTH:
         raise WireError("the message is nested too deeply")
-    for value in values:
-        kind = type(value)
-        if kind in PLAIN:
-            continue
-        if kind is list or kind is tuple:
-            _check(value, depth + 1)
-        elif kind is dict:
-            _check(value, depth + 1)
-            _check(value.values(), depth + 1)
-        else:
+    kind = type(value)
+    if kind is list:
+        items = [item if type(item) in PLAIN else _finished(item, depth + 1) for item in value[_starts(value) :]]
+        return tuple(items) if len(items) < len(value) else items
+    if kind is dict:
+        if not all(type(key) in PLAIN for key in value):
             raise WireError("the message holds something unknown")
+        return {key: item if type(item) in PLAIN else _finished(item, depth + 1) for key, item in value.items()}
+    if kind in PLAIN:
+        return value
+    raise WireError("the message holds something unknown")
+
+
+def _starts(value: list) -> int:
+    """Give where the elements of a list begin: behind the mark that says that it was a tuple."""
+    return 1 if value and value[0] is _TUPLE_MARK else 0
 
 
 def pack(message: Any) -> bytes:
@@ -240,7 +245,6 @@ def unpack(header: memoryview, payload: bytearray) -> Any:
         message = msgpack.unpackb(
             header,
             ext_hook=unpacking.special,
-            list_hook=_tuple_or_list,
             strict_map_key=False,
             unicode_errors="surrogatepass",
         )
@@ -250,8 +254,7 @@ def unpack(header: memoryview, payload: bytearray) -> Any:
         raise WireError("the message is damaged") from None
     if unpacking.start != len(payload):
         raise WireError("the message holds more than it says")
-    _check((message,))
-    return message
+    return _finished(message)
 
 
 def send(sock: Socket, message: Any) -> None:

@@ -133,12 +133,11 @@ def leave_if_full(error: LearnerError) -> None:
         os._exit(71)
 
 
-def silence() -> None:
-    """Send what learners print to nowhere, and give `input()` nothing to read."""
-    nowhere = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):
-        os.dup2(nowhere, fd)
-    os.close(nowhere)
+def prepare_silence() -> int:
+    """Let Python's own streams end in what `silence` puts there, and give `input()` nothing to read: once for all workers.
+
+    Gives the file descriptor of nowhere.
+    """
     # These stay open for as long as the process lives.
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
@@ -148,6 +147,19 @@ def silence() -> None:
         raise EOFError("input() has nobody to ask while a notebook is graded; set the value in the code")
 
     builtins.input = no_input
+    return os.open("/dev/null", os.O_RDWR)
+
+
+def silence(nowhere: int) -> None:
+    """Send what learners print to nowhere."""
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    os.close(nowhere)
+
+
+def environment(scratch: str) -> dict[str, str]:
+    """Give the whole environment of a worker with this scratch folder."""
+    return {"HOME": scratch, "TMPDIR": scratch, "MPLCONFIGDIR": scratch, "LANG": "C.UTF-8", "PATH": "/nowhere"}
 
 
 def serve(sock: socket.socket) -> None:
