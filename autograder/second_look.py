@@ -44,10 +44,11 @@ class SecondLook:
                 continue
             found = plan.exercises[exercise.name]
             fresh = replace(session, worker=None, replaced=pieces.get(exercise.name, {}))
-            gone = {test.name for test in mine.tests if test.passed} & self.telling(exercise)
+            gone = {test.name for test in mine.tests if test.passed}
             for _ in range(LOOKS):  # an answer that fails now and then hasn't shown anything yet
                 if gone:
                     gone -= self._passed(exercise, found, replace(fresh, without=exercise), seed)
+            gone = gone & self.telling(exercise) if gone else gone
             with_them = (self._passed(exercise, found, fresh, seed) for _ in range(LOOKS))
             if gone and any(gone & passed for passed in with_them):
                 diagnosis = hidden_shortcut_diagnosis(exercise)
