@@ -106,7 +106,7 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 
 def nested(leaves: st.SearchStrategy) -> st.SearchStrategy:
-    keys = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
+    keys = st.one_of(st.text(max_size=5), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.none())
 
     def branches(inner: st.SearchStrategy) -> st.SearchStrategy:
         lists = st.lists(inner, max_size=4)
@@ -197,7 +197,9 @@ def test_of_tensors_that_cannot_travel_a_description_arrives(foreign: Tensor) ->
     assert (arrived.dtype, arrived.shape) == (foreign.dtype, foreign.shape)
 
 
-@pytest.mark.parametrize("value", [set(), {1, 2}, 1j, len, torch.nn.ReLU(), limit, np.int64(3)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [set(), {1, 2}, {(1, 2): 3}, {2**70: 1}, 1j, len, torch.nn.ReLU(), limit, np.int64(3)], ids=repr
+)
 def test_what_cannot_cross_is_said_to_the_sender(value: object) -> None:
     with pytest.raises(TypeError, match="can't cross"):
         wire.pack([value])
@@ -263,12 +265,17 @@ HEADERS = {
     "a tensor of nothing": extension(wire.TENSOR, b""),
     "a tensor of half a shape": extension(wire.TENSOR, b"\x01\x02\x00" + bytes(15)),
     "a dict with a tuple as a key": b"\x81\x92\xc7\x00\x02\x01\x02",
+    "a dict with a large number as a key": b"\x81"
+    + msgpack.packb(extension(wire.INTEGER, b"0x1" + b"0" * 40))
+    + b"\x02",
     "a dict with a list as a key": b"\x81\x91\x01\x02",
     "a dtype that isn't one": extension(wire.DTYPE, b"float7"),
     "a dtype that isn't text": extension(wire.DTYPE, b"\xff"),
     "a device that isn't one": extension(wire.DEVICE, b"moon:1"),
     "an integer that isn't one": extension(wire.INTEGER, b"0xzz"),
     "an object by name": extension(wire.HELD, ["first", "x"]),
+    "an object by a number without end": extension(wire.HELD, [1e300, "x"]),
+    "an object whose type is a list": extension(wire.HELD, [1, ["x"]]),
     "an object without a type": extension(wire.HELD, [1]),
     "an object of nothing": extension(wire.HELD, b""),
     "a description without end": extension(wire.FOREIGN, ["float32", [1] * 50]),

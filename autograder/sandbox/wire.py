@@ -69,11 +69,11 @@ class Socket(Protocol):
     def recv_into(self, buffer: memoryview, /) -> int: ...
 
 
-class _TupleMark:
-    """What `STARTS_A_TUPLE` is read as."""
+class _Mark:
+    """What stands first in a list that will be something else: while a message is read nothing of that may be a key."""
 
 
-_TUPLE_MARK = _TupleMark()
+_TUPLE_MARK, _INTEGER_MARK = _Mark(), _Mark()
 
 
 class _Packing:
@@ -82,19 +82,24 @@ class _Packing:
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
+        self.has_marks = False
 
     def special(self, value: Any) -> Any:
         """Give what MessagePack can say in place of a value that it can't; TypeError for what can't travel."""
         if isinstance(value, Tensor):
             return self._tensor(value)
         if isinstance(value, tuple):
+            self.has_marks = True
             return [STARTS_A_TUPLE, *value]
         if isinstance(value, Held):
             return msgpack.ExtType(HELD, msgpack.packb([value.id, value.type_name]))
         if isinstance(value, int):
             if value.bit_length() > MAX_INTEGER_BITS:
                 raise TypeError("a whole number of so many digits can't cross to the other side")
-            return int(value) if value.bit_length() < 64 else msgpack.ExtType(INTEGER, hex(value).encode())
+            if value.bit_length() < 64:
+                return int(value)
+            self.has_marks = True
+            return msgpack.ExtType(INTEGER, hex(value).encode())
         for kind in (float, str, list, dict):  # of a class made from one of these
             if isinstance(value, kind):
                 return kind(value)
@@ -149,9 +154,11 @@ class _Unpacking:
             return _TUPLE_MARK
         if kind == HELD:
             number, type_name = _list_in(data)
-            return Held(int(number), str(type_name)[:80])
+            if type(number) is not int or type(type_name) is not str:
+                raise WireError("the message is damaged")
+            return Held(number, type_name[:80])
         if kind == INTEGER:
-            return int(data[: MAX_INTEGER_BITS // 4 + 3], 16)
+            return [_INTEGER_MARK, int(data[: MAX_INTEGER_BITS // 4 + 3], 16)]
         if kind == DTYPE:
             return NAMED_DTYPES[data.decode()]
         if kind == DEVICE:
@@ -198,29 +205,38 @@ def _list_in(data: bytes) -> list:
 
 
 def _finished(value: Any, depth: int = 0) -> Any:
-    """Give a value with its tuples made; WireError for what no sender packs, and for what is nested too deeply.
+    """Give a value with its tuples and large numbers made; WireError for what no sender packs, and for what is too deep.
 
-    Tuples are made here and not while the message is read, so that none can be a key: their hashes are known beforehand, and
-    thousands of keys with the same hash would keep a dict busy for minutes.
+    They are made here and not while the message is read, so that none can be a key: what their hashes are is known beforehand,
+    and thousands of keys with the same hash would keep a dict busy for minutes.
     """
-    if depth > MAX_DEPTH:
-        raise WireError("the message is nested too deeply")
     kind = type(value)
-    if kind is list:
-        items = [item if type(item) in PLAIN else _finished(item, depth + 1) for item in value[_starts(value) :]]
-        return tuple(items) if len(items) < len(value) else items
-    if kind is dict:
-        if not all(type(key) in PLAIN for key in value):
-            raise WireError("the message holds something unknown")
-        return {key: item if type(item) in PLAIN else _finished(item, depth + 1) for key, item in value.items()}
     if kind in PLAIN:
         return value
+    if depth > MAX_DEPTH:
+        raise WireError("the message is nested too deeply")
+    if kind is list:
+        mark = value[0] if value and type(value[0]) is _Mark else None
+        if mark is _INTEGER_MARK:
+            return value[1]
+        items = [item if type(item) in PLAIN else _finished(item, depth + 1) for item in (value[1:] if mark else value)]
+        return tuple(items) if mark else items
+    if kind is dict and all(type(key) in PLAIN for key in value):
+        return {key: item if type(item) in PLAIN else _finished(item, depth + 1) for key, item in value.items()}
     raise WireError("the message holds something unknown")
 
 
-def _starts(value: list) -> int:
-    """Give where the elements of a list begin: behind the mark that says that it was a tuple."""
-    return 1 if value and value[0] is _TUPLE_MARK else 0
+def _check_keys(value: Any) -> None:
+    """Refuse to send keys that nobody would read (`_finished`)."""
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, tuple) or (isinstance(key, int) and not -(2**63) <= key < 2**64):
+                raise TypeError("a dict with tuples or very large numbers as keys can't cross to the other side")
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return
+    for item in value:
+        _check_keys(item)
 
 
 def pack(message: Any) -> bytes:
@@ -235,6 +251,8 @@ def pack(message: Any) -> bytes:
     )
     if len(header) > MAX_HEADER or packing.size > MAX_PAYLOAD:
         raise WireError("the result is too large to send")
+    if packing.has_marks:
+        _check_keys(message)
     return b"".join([LENGTHS.pack(len(header), packing.size), header, *packing.parts])
 
 
