@@ -16,7 +16,7 @@ import nbformat
 import pytest
 
 import notebooks
-from autograder import grader
+from autograder import grader, session
 from autograder.submissions import MAX_NOTEBOOK_BYTES
 from notebooks import CHAPTER, FILE_NAME, NAMES, add_cell, as_bytes, exercise, exercise_cell, lost, right, stub, write
 
@@ -46,8 +46,8 @@ def batch(
     for student in ("a right one", "z right one"):  # the first and the last of the batch
         places[student] = write(folder / student / FILE_NAME, notebooks.solved())
     with pytest.MonkeyPatch.context() as patch:  # what hangs ends sooner
-        for limit in ("CELL_SECONDS", "EXERCISE_SECONDS", "VISIBLE_SECONDS"):
-            patch.setattr(grader, limit, 6)
+        for module, limit in ((session, "CELL_SECONDS"), (grader, "EXERCISE_SECONDS"), (grader, "VISIBLE_SECONDS")):
+            patch.setattr(module, limit, 6)
         tests_of = grader.tests_of
         patch.setattr(grader, "tests_of", lambda name: [replace(test, seconds=1) for test in tests_of(name)])
         run = course_grade(folder)
