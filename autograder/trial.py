@@ -41,7 +41,7 @@ class Trial:
     def side_by_side(self, worker: WorkerHandle) -> bool:
         """Run all tests; False where the worker is lost, and then nothing has come out."""
         try:
-            _SideBySide(worker).run([lambda ask, test=test: self._run(test, ask) for test in self.tests])
+            _SideBySide(worker).run([lambda ask, test=test: self.run(test, ask) for test in self.tests])
         except WorkerLost:
             for found in (self.results, self.errors, self.shortcuts):
                 found.clear()
@@ -57,7 +57,7 @@ class Trial:
                 self.results[test.name] = TestResult(test.name, False, test.weight, "not reached")
                 continue
             try:
-                self._run(test, worker.request)
+                self.run(test, worker.request)
             except WorkerLost as problem:
                 lost = problem
                 self.results[test.name] = TestResult(test.name, False, test.weight, str(problem))
@@ -72,7 +72,7 @@ class Trial:
         found = [name for test in self.tests for name in self.shortcuts.get(test.name, ())]
         return list(dict.fromkeys(found))
 
-    def _run(self, test: HiddenTest, transport: Transport) -> None:
+    def run(self, test: HiddenTest, transport: Transport) -> None:
         """Run one hidden test; its message is our own words, never what the learner's code said."""
         student = Student(transport, self.exercise.shortcuts, self.exercise.chapter)
         reason = None

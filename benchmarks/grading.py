@@ -6,7 +6,8 @@
 
 All are measured warm: start-up (ours: one import of PyTorch; nbgrader's and otter's: their application) isn't counted in the
 cost of a notebook where it is paid once, and is where it is paid for each. The two others run a few asserts an exercise;
-`course grade` runs all hidden tests and names mistakes. Peak memory is that of all processes together, shared pages once.
+`course grade` runs all hidden tests and names mistakes. What those tests cost by themselves, in one process without any wall, is
+measured last. Peak memory is that of all processes together, shared pages once.
 """
 
 import argparse
@@ -25,12 +26,13 @@ from autograder.batch import default_jobs, engine
 from autograder.sample_class import handed_in
 from autograder.sandbox.client import WarmClient
 from autograder.submissions import Submission
-from benchmarks import otter_grader, stock_nbgrader
+from benchmarks import hidden_tests_alone, otter_grader, stock_nbgrader
 from benchmarks.measuring import Measured
 from utils.catalogue import find_chapter
 
 CHAPTER = find_chapter("02")
 MIB = 2**20
+ALONE = "hidden tests alone"
 
 
 def write_class(folder: Path, count: int) -> list[Submission]:
@@ -72,6 +74,7 @@ def side_by_side(count: int, stock: int, otter: int, jobs: tuple[int, ...]) -> I
         if otter:
             otter_grader.prepare()
             yield _row("otter run", otter_grader.grade(notebooks[:otter], CHAPTER, folder / "otter"), otter)
+        yield _row(ALONE, hidden_tests_alone.grade(submissions), count)
 
 
 def _row(name: str, measured: Measured, count: int) -> dict:
@@ -118,12 +121,16 @@ def show(rows: Iterator[dict]) -> list[dict]:
 def say_ratios(rows: list[dict]) -> None:
     """Print how the first rows compare with the others."""
     ours = [row for row in rows if row["grader"].startswith("course")]
+    alone = next((row for row in rows if row["grader"] == ALONE), None)
     for other in rows:
-        for row in ours if other not in ours else []:
+        for row in ours if other not in (*ours, alone) else []:
             times, less = other["s each"] / row["s each"], other["processor s each"] / row["processor s each"]
             print(
                 f"{row['grader']} to {other['grader']}: {times:.0f} times as fast, {less:.0f} times less processor time"
             )
+    for row in ours if alone else []:
+        more = row["processor s each"] / alone["processor s each"]
+        print(f"{row['grader']}: {more:.1f} times the processor time of the hidden tests alone")
     if len(ours) == 2:
         print(f"two jobs to one: {ours[0]['s each'] / ours[1]['s each']:.2f} times as fast")
 
