@@ -12,17 +12,24 @@ from functools import lru_cache
 from autograder.tampering import THE_WATCH, signs_of_tampering
 from utils.definitions import parsed
 
+# Few modules: a class made from one of a library's classes reads what that one keeps to itself (`contextlib` keeps `sys.modules`).
 IMPORTS = frozenset(
-    ["__future__", "abc", "bisect", "cmath", "collections", "contextlib", "copy", "dataclasses", "enum", "fractions", "functools",
-     "heapq", "itertools", "json", "math", "matplotlib", "numbers", "numpy", "random", "re", "safetensors", "statistics", "string",
-     "time", "torch", "tqdm", "typing", "utils", "warnings"]
+    ["__future__", "abc", "bisect", "cmath", "collections", "copy", "dataclasses", "enum", "fractions", "functools", "heapq",
+     "itertools", "json", "math", "numbers", "numpy", "random", "re", "safetensors", "statistics", "time", "torch", "typing",
+     "utils", "warnings"]
 )  # fmt: skip
+IMPORTED_WHOLE = frozenset(["IPython.display.Markdown", "IPython.display.display", "matplotlib.pyplot"])
 WORDS = frozenset(
     # built-in functions that find things by name, or run text
     ["breakpoint", "compile", "delattr", "dir", "exec", "getattr", "globals", "help", "locals", "open", "setattr", "vars",
      # modules that many modules have imported: `torch.sys` is one of them
      "builtins", "ctypes", "ctypeslib", "distributed", "fx", "gc", "hub", "importlib", "inspect", "jit", "library", "mock",
      "multiprocessing", "operator", "os", "overrides", "package", "pickle", "serialization", "sys", "traceback", "types",
+     # what runs text, in NumPy, Matplotlib and `torch.utils`
+     "benchmark", "bundled_inputs", "cbook", "collect_env", "cpp_extension", "f2py", "measure", "model_dump", "runstring", "show_pickle",
+     "testing", "throughput_benchmark",
+     # the collector's own
+     "get_objects", "get_referents", "get_referrers", "unfreeze",
      # what takes names of attributes, or gives frames, classes, and what was stored or missed
      "Formatter", "ag_frame", "attrgetter", "cr_frame", "exc_info", "format_map", "get_buffer", "get_parameter", "get_submodule",
      "get_type_hints", "gi_frame", "load", "load_library", "loads", "make_dataclass", "methodcaller", "mro", "obj", "tb_frame",
@@ -77,7 +84,7 @@ def _node_is_plain(node: ast.AST) -> bool:
 
 
 def _module_is_plain(name: str) -> bool:
-    if name in ("IPython.display.display", "IPython.display.Markdown"):
+    if name in IMPORTED_WHOLE:
         return True
     first, *others = name.split(".")
     if name.startswith("torch.utils") and not any(name.startswith(known) for known in OF_TORCH_UTILS):

@@ -34,6 +34,13 @@ REACHING = {
     "text that is run": "eval('1')",
     "text that is run by PyTorch": "from torch.utils import benchmark",
     "text that is run by PyTorch, by path": "torch.utils.benchmark.Timer('1')",
+    "text that is run by PyTorch, under another name": "nn = torch\nnn.utils.benchmark.Timer('1')",
+    "text that is run by NumPy": "numpy.testing.measure('1')",
+    "a library's private part": (
+        "import contextlib\n\nclass R(contextlib.redirect_stdout):\n    _stream = 'modules'\n\n"
+        "    def taken(self):\n        return self._old_targets[-1]"
+    ),
+    "what the collector knows": "collector.get_objects()",
     "text with attributes": "'{0.gi_frame}'.format(g)",
     "text that comes from elsewhere": "text.format(g)",
     "a name in text": "attributes = ['__globals__']",

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_shortcuts import AROUND, PREPARED, X
+from test_shortcuts import AROUND, X, called
 
 import notebooks
 from autograder.answers import answers_of
@@ -31,15 +31,8 @@ def test_the_courses_own_answers_do_without(warm: WarmClient, exercise: Exercise
 @pytest.mark.parametrize("way", AROUND)
 def test_what_was_taken_out_is_out_of_reach(warm: WarmClient, way: str) -> None:
     family, body = AROUND[way]
-    worker = warm.worker()
-    try:
-        worker.request("take_out", {"families": [family], "pieces": []})
-        source = f"{PREPARED}def answer(x):\n" + "\n".join(f"    {line}" for line in body.splitlines())
-        worker.request("cell", {"name": "<cell 1>", "source": source})
-        with pytest.raises(LearnerError):
-            RemoteStudent(worker).answer(X)
-    finally:
-        worker.close()
+    with pytest.raises(LearnerError):
+        called(warm, body, family, {"families": [family], "pieces": []})
 
 
 def test_what_isnt_forbidden_works_as_before(warm: WarmClient) -> None:
@@ -61,14 +54,8 @@ def test_what_isnt_forbidden_works_as_before(warm: WarmClient) -> None:
 
 def test_ready_made_pieces_of_earlier_chapters_do_without_as_well(warm: WarmClient) -> None:
     (exercise,) = [e for e in WITH_SHORTCUTS if e.name == "SelfAttention"]
-    worker = warm.worker()
-    try:
-        worker.request("take_out", taken_out(exercise))
-        source = "from utils.standins import scaled_dot_product_attention as attend\n\ndef answer(x):\n    return attend(x, x, x)[0]"
-        worker.request("cell", {"name": "<cell 1>", "source": source})
-        result = RemoteStudent(worker).answer(X)
-    finally:
-        worker.close()
+    body = "from utils.standins import scaled_dot_product_attention as attend\nreturn attend(x, x, x)[0]"
+    result = called(warm, body, "attention", taken_out(exercise)).result
     torch.testing.assert_close(result, torch.nn.functional.scaled_dot_product_attention(X, X, X))
 
 
@@ -103,3 +90,36 @@ def test_an_answer_that_fails_now_and_then_is_not_accused(
     told = notebooks.exercise(result.as_json(), "softmax")
     assert (told["mistakes"] == ["hides_a_shortcut"]) == guilty
     assert told["score"] == (0 if guilty else notebooks.POINTS["softmax"])
+
+
+THROUGH_A_LIBRARY = """
+import contextlib
+
+
+class Taking(contextlib.redirect_stdout):
+    _stream = "modules"
+
+    def taken(self):
+        return self._old_targets[-1]
+
+
+taking = Taking({})
+with taking:
+    modules = taking.taken()
+collector = modules["gc"]
+collector.unfreeze()
+for found in collector.get_objects():
+    if isinstance(found, dict) and "Shortcut" + "Watch" in found:
+        found["Shortcut" + "Watch"].hear = lambda self, name: None
+
+
+def softmax(x, dim=-1):
+    return torch.softmax(x, dim)
+"""
+
+
+def test_a_librarys_private_part_is_no_way_around(warm: WarmClient) -> None:
+    """Without the second look it is one: nothing in it is a word that only tampering uses."""
+    handed = parse(notebooks.with_answers(softmax=THROUGH_A_LIBRARY))
+    told = notebooks.exercise(Grader("secret", warm=warm).grade_handed(handed).as_json(), "softmax")
+    assert (told["score"], told["status"], told["mistakes"][0]) == (0, "forbidden", "hides_a_shortcut")

@@ -396,10 +396,15 @@ def on_a_thread(function):
 """
 
 
-def called(warm: WarmClient, body: str, family: str) -> RemoteStudent:
-    """Run the body of a function of `x` in a worker under a watch; gives the student, with what was noticed and `result`."""
+def called(warm: WarmClient, body: str, family: str, taken_out: dict | None = None) -> RemoteStudent:
+    """Run the body of a function of `x` in a worker under a watch; gives the student, with what was noticed and `result`.
+
+    `taken_out` is what the worker is told to take out before.
+    """
     worker = warm.worker()
     try:
+        if taken_out is not None:
+            worker.request("take_out", taken_out)
         source = f"{PREPARED}def answer(x):\n{textwrap.indent(body, '    ')}"
         worker.request("cell", {"name": "<cell 1>", "source": source})
         student = RemoteStudent(worker, (family,))

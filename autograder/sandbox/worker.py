@@ -75,11 +75,10 @@ class Worker:
         Before any cell runs: what a submission changes in this process changes nothing about that.
         """
         for name, source in pieces:
-            apart: dict = {"__name__": "right_pieces"}
-            exec(compile(source, "<right piece>", "exec"), apart)
-            setattr(standins, name, apart[name])
+            piece = right_piece(name, source)
+            setattr(standins, name, piece)
             if name in standins.STANDINS:
-                standins.STANDINS[name] = apart[name]
+                standins.STANDINS[name] = piece
         take_out(families)
         gc.freeze()  # no list of objects shows what was put in place
         return {}
@@ -101,9 +100,7 @@ class Worker:
 
     def replace(self, name: str, source: str) -> dict:
         """Put a right piece in place of a learner's that failed, so that the mistake costs once."""
-        apart: dict = {"__name__": "right_pieces"}
-        exec(compile(source, "<right piece>", "exec"), apart)
-        self.namespace[name] = apart[name]
+        self.namespace[name] = right_piece(name, source)
         return {}
 
     def answer(self, message: Any) -> dict:
@@ -116,6 +113,13 @@ class Worker:
         except LearnerError as error:
             leave_if_full(error)
             return {"error": as_plain(error)}
+
+
+def right_piece(name: str, source: str) -> Any:
+    """Make one of the course's own answers, in a namespace of its own."""
+    apart: dict = {"__name__": "right_pieces"}
+    exec(compile(source, "<right piece>", "exec"), apart)
+    return apart[name]
 
 
 def as_plain(error: LearnerError) -> dict:
