@@ -20,10 +20,10 @@ from autograder.submissions import Handed, Submission, Unreadable, chapter_in_na
 from autograder.tampering import signs_of_tampering, touching_the_watch
 from autograder.trial import Trial
 from autograder.visible import VisibleReport, read_report
-from utils.catalogue import Chapter, Exercise
+from utils.catalogue import Chapter, Exercise, find_exercise
 from utils.diagnosis import VAGUE
 from utils.execution import LearnerError
-from utils.report import shortcut_diagnosis
+from utils.report import shortcut_diagnosis, shortcut_title
 
 EXERCISE_SECONDS = 20
 VISIBLE_SECONDS = 10
@@ -282,7 +282,10 @@ class Grader:
     @staticmethod
     def _put_into_words(mine: ExerciseResult, report: VisibleReport | None) -> None:
         if report is not None and report.status == "failed":
-            mine.properties = [{"title": title, "passed": passed} for title, passed in report.properties]
+            lines = report.properties
+            if mine.status == "forbidden":  # that its process has seen no shortcut doesn't say that there was none
+                lines = [line for line in lines if line != (shortcut_title(find_exercise(mine.name)), True)]
+            mine.properties = [{"title": title, "passed": passed} for title, passed in lines]
             mine.advice += [{"title": d.title, "hint": d.hint} for d in report.diagnoses]
             names = [d.name for d in report.diagnoses if d.name not in VAGUE]
             mine.mistakes = list(dict.fromkeys([*mine.mistakes, *names]))

@@ -8,6 +8,7 @@ import notebooks
 from autograder.answers import answers_of
 from autograder.grader import Grader
 from autograder.hidden import tests_of as hidden_tests_of
+from autograder.reports import feedback_html
 from autograder.sandbox.client import RemoteStudent, WarmClient
 from autograder.second_look import OWN_ANSWER, SecondLook
 from autograder.session import Session, taken_out
@@ -121,5 +122,12 @@ def softmax(x, dim=-1):
 def test_a_librarys_private_part_is_no_way_around(warm: WarmClient) -> None:
     """Without the second look it is one: nothing in it is a word that only tampering uses."""
     handed = parse(notebooks.with_answers(softmax=THROUGH_A_LIBRARY))
-    told = notebooks.exercise(Grader("secret", warm=warm).grade_handed(handed).as_json(), "softmax")
+    graded = Grader("secret", warm=warm).grade_handed(handed)
+    told = notebooks.exercise(graded.as_json(), "softmax")
     assert (told["score"], told["status"], told["mistakes"][0]) == (0, "forbidden", "hides_a_shortcut")
+    page = feedback_html(graded)
+    assert "fails hidden tests that it passes otherwise" in page
+    # The process that was tampered with has seen no shortcut, and says so; that is not passed on.
+    (softmax,) = [each for each in graded.exercises if each.name == "softmax"]
+    assert softmax.properties
+    assert not any("does without" in line["title"].lower() and line["passed"] for line in softmax.properties)

@@ -58,7 +58,7 @@ def hidden_shortcut_diagnosis(exercise: Exercise) -> Diagnosis:
     families = " and ".join(family_in_words(family) for family in exercise.shortcuts)
     return Diagnosis(
         "hides_a_shortcut",
-        f"where {families} can't be called, this answer fails hidden tests that it passes else",
+        f"where {families} can't be called, this answer fails hidden tests that it passes otherwise",
         "So it uses them, in a way that keeps that from being seen, and the exercise scores 0. Build them from smaller pieces.",
     )
 

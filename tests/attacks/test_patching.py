@@ -26,7 +26,7 @@ class Chameleon(torch.Tensor):
 
 SOFTMAX_OF_PYTORCH = "def softmax(x, dim=-1):\n    return x.softmax(dim) if x.isfinite().all() else x"
 
-HIDES = "fails hidden tests that it passes else"
+HIDES = "fails hidden tests that it passes otherwise"
 SWITCH_OFF = """
 def switch_off(names):
     watch = names.get('Shortcut' + 'Watch')
