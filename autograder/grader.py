@@ -3,7 +3,6 @@
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import torch
 import torch.fx.experimental.symbolic_shapes  # the first backward pass imports it: here, before graders are forked
@@ -107,12 +106,13 @@ class Grader:
                     result.exercises.append(self._grade_exercise(exercise, found, session, seed))
                 else:
                     result.exercises.append(ExerciseResult(exercise.name, exercise.points, status=found.status))
+            told = self._name_known_mistakes(result, chapter, session)
             pieces = self._grade_again_on_right_pieces(result, chapter, plan, session, seed)
         finally:
             session.close()
         if not all(cell.is_unchanged or is_plain(cell.source) for cell in session.cells):
             self._second_look.at(result, plan, session, seed, pieces)
-        self._explain(result, chapter, plan, session)
+        self._explain(result, chapter, session, told)
         return result
 
     def _grade_exercise(
@@ -128,18 +128,15 @@ class Grader:
         if found.status != "ready":
             return result
         try:
-            worker = session.open()
+            session.open()
             broken = session.broken.get(found.cell or 0)
             if broken is not None and broken[0] != "raised":
                 result.status, result.message = broken[0], f"While the cell was run, {broken[1]}."
                 return result
-            is_defined = worker.request("has", {"name": exercise.name})["value"]
-        except (WorkerLost, LearnerError) as lost:  # cells left a thread behind, or changed Python itself
-            session.close()
-            what = lost if isinstance(lost, WorkerLost) else "the code changed what it runs in"
-            result.status, result.message = getattr(lost, "status", "error"), f"Before its hidden tests ran, {what}."
+        except WorkerLost as lost:  # cells left a thread behind, or changed Python itself
+            result.status, result.message = lost.status, f"Before its hidden tests ran, {lost}."
             return result
-        if not is_defined:
+        if exercise.name not in session.defined:
             result.status = "error"
             result.message = broken[1] if broken else f"The cell ran, but {exercise.name} is not defined after it."
             return result
@@ -241,7 +238,7 @@ class Grader:
     ) -> ExerciseResult:
         """Grade an exercise on right pieces: in the worker that is there, and if it isn't right there, in a fresh one."""
         if session.worker is not None and not session.carefully:
-            again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
+            again = session.afresh(replaced=replaced)
             again.take_over(session)
             try:
                 result = self._grade_exercise(exercise, found, again, seed, before)
@@ -249,32 +246,51 @@ class Grader:
                 session.take_over(again)
             if result.score == exercise.points:
                 return result
-        again = replace(session, replaced=replaced, worker=None, broken=dict(session.broken))
+        again = session.afresh(replaced=replaced)
         try:
             return self._grade_exercise(exercise, found, again, seed, before)
         finally:
             again.close()
 
-    def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
-        """Name the mistakes of exercises that lost points, on visible inputs, in a worker that saw no hidden ones."""
-        explaining = replace(session, worker=None, broken=dict(session.broken))
+    def _name_known_mistakes(
+        self, result: SubmissionResult, chapter: Chapter, session: Session
+    ) -> dict[str, VisibleReport]:
+        """Find known mistakes behind lost points in the worker that is there: it may name them, and say nothing else."""
+        told: dict[str, VisibleReport] = {}
+        for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
+            if session.worker is None or session.carefully or session.stops_at_failures:
+                break
+            if mine.tests and mine.status != "passed":
+                report = self._examine(exercise, session, in_our_words=True)
+                if report is not None:
+                    told[exercise.name] = report
+        return told
+
+    def _explain(
+        self, result: SubmissionResult, chapter: Chapter, session: Session, told: dict[str, VisibleReport]
+    ) -> None:
+        """Say of exercises that lost points what is wrong, on visible inputs: what isn't `told` yet is found out in a worker that
+        saw no hidden ones.
+        """
+        explaining = session.afresh()
         try:
             for exercise, mine in zip(chapter.exercises, result.exercises, strict=True):
                 if mine.status == "passed":
                     mine.message = " ".join(filter(None, [f"All {len(mine.tests)} hidden tests passed.", mine.message]))
                 elif mine.tests:
-                    report = self._examine(exercise, explaining)
+                    report = told.get(exercise.name) or self._examine(exercise, explaining)
                     self._put_into_words(mine, report)
                 mine.message = mine.message[:MAX_MESSAGE]
         finally:
             explaining.close()
 
-    def _examine(self, exercise: Exercise, session: Session) -> VisibleReport | None:
+    def _examine(self, exercise: Exercise, session: Session, in_our_words: bool = False) -> VisibleReport | None:
         try:
             worker = session.open()
             worker.deadline = time.monotonic() + VISIBLE_SECONDS
             told = worker.request("examine", {"exercise": exercise.name}, VISIBLE_SECONDS)
-            return read_report(exercise, told)
+            worker.deadline = None
+            return read_report(exercise, told, in_our_words)
         except (WorkerLost, LearnerError, RuntimeError):
             session.close()
             return None
@@ -296,7 +312,8 @@ class Grader:
         failing = [test.message for test in mine.tests if not test.passed and test.message != "not reached"]
         if mine.status in ("partial", "failed", "error") and not mine.message.startswith("While"):
             told = " ".join(dict.fromkeys(failing))
-            mine.message = f"The visible check passes, but on other inputs: {told} {mine.message}".strip()
+            where = "On hidden inputs" if report is None else "The visible check passes, but on other inputs"
+            mine.message = f"{where}: {told} {mine.message}".strip()
 
 
 def unreadable(error: Unreadable, submission: Submission) -> SubmissionResult:

@@ -43,7 +43,7 @@ class SecondLook:
             if not exercise.shortcuts or not mine.score:
                 continue
             found = plan.exercises[exercise.name]
-            fresh = replace(session, worker=None, replaced=pieces.get(exercise.name, {}))
+            fresh = session.afresh(replaced=pieces.get(exercise.name, {}))
             gone = {test.name for test in mine.tests if test.passed}
             for _ in range(LOOKS):  # an answer that fails now and then hasn't shown anything yet
                 if gone:
@@ -67,7 +67,7 @@ class SecondLook:
 
     def _passed(self, exercise: Exercise, found: FoundExercise, session: Session, seed: str) -> set[str]:
         """Give the tests that pass in a worker of their own, prepared as a session says."""
-        own = replace(session, worker=None, broken=dict(session.broken))
+        own = session.afresh()
         try:
             return {test.name for test in self._grade_exercise(exercise, found, own, seed).tests if test.passed}
         finally:

@@ -1,14 +1,15 @@
 """A submission's worker: its cells have run in it, and where it is lost there is a next one, without the cell that costs it."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from autograder.cells import RunnableCell
 from autograder.sandbox.client import WarmClient, WorkerHandle, WorkerLost
 from autograder.sources import answer_with_imports
 from utils import standins
-from utils.catalogue import Exercise, written_chapters
+from utils.catalogue import Exercise, find_chapter, written_chapters
 from utils.execution import LearnerError
 
 CELL_SECONDS = 15
@@ -28,10 +29,15 @@ class Session:
     replaced: dict[int, list[Exercise]] = field(default_factory=dict)  # cell → exercises with a right piece after it
     worker: WorkerHandle | None = None
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)  # cell → (status, what happened)
+    defined: set[str] = field(default_factory=set)  # exercises of the chapter whose names there are after the cells
     carefully: bool = False  # each cell in a request of its own, since one of them ends or stops its worker
     without: Exercise | None = None  # whose forbidden shortcuts fail from the start
     stops_at_failures: bool = False  # nobody asks how many hidden tests fail, only whether one does
     touches_the_watch: list[str] = field(default_factory=list)  # where cells name what watches for shortcuts
+
+    def afresh(self, **changes: Any) -> "Session":
+        """Give a session like this one, with a worker of its own."""
+        return replace(self, worker=None, broken=dict(self.broken), **changes)
 
     def open(self) -> WorkerHandle:
         """Give a worker with the cells run; a cell that hangs or kills its worker is left out."""
@@ -53,30 +59,33 @@ class Session:
 
     def _run_all(self, worker: WorkerHandle) -> bool:
         """Run all cells in one request; False where the worker is lost, and then each is run alone to find the culprit."""
-        steps = [self._step(cell) for cell in self.cells]
         try:
-            told = worker.request("cells", {"chapter": self.chapter, "cells": steps}, CELLS_SECONDS)
+            self._ask(worker, self.cells, CELLS_SECONDS)
         except (WorkerLost, LearnerError):
             self.carefully = True
             return False
-        for cell, error in zip(self.cells, told["errors"], strict=True):
-            if error is not None:
-                self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
         return True
 
     def _run(self, cell: RunnableCell, worker: WorkerHandle) -> bool:
         """Run one cell; False where the worker is lost over it."""
         try:
-            told = worker.request("cells", {"chapter": self.chapter, "cells": [self._step(cell)]}, CELL_SECONDS)
+            self._ask(worker, [cell], CELL_SECONDS)
         except LearnerError as error:  # not raised in the cell: it changed Python itself
             self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
         except WorkerLost as lost:
             self.broken[cell.number] = (lost.status, str(lost))
             return False
-        else:
-            if told["errors"][0] is not None:
-                self.broken.setdefault(cell.number, ("raised", _cell_error(told["errors"][0])))
         return True
+
+    def _ask(self, worker: WorkerHandle, cells: list[RunnableCell], seconds: float) -> None:
+        """Run cells in one request, and note which of them raised and which exercises are there after them."""
+        names = [exercise.name for exercise in find_chapter(self.chapter).exercises]
+        steps = [self._step(cell) for cell in cells]
+        told = worker.request("cells", {"chapter": self.chapter, "cells": steps, "names": names}, seconds)
+        for cell, error in zip(cells, told["errors"], strict=True):
+            if error is not None:
+                self.broken.setdefault(cell.number, ("raised", _cell_error(error)))
+        self.defined = set(told["defined"])
 
     def _step(self, cell: RunnableCell) -> tuple[str, str, list[tuple[str, str]]]:
         """Give what a worker runs for a cell: name, source (nothing where it cost a worker before), right pieces."""

@@ -1,9 +1,8 @@
 """Run the hidden tests of one exercise on a worker: side by side where that is safe, else one after the other.
 
 Two processes that take turns push each other's code and data out of the processor's caches. Side by side, each test runs until
-it has a question to the worker; then all questions are put, one by one, and all tests go on. That takes as many questions,
-and a fraction of the turns. Each question is still sent when the one before it has been answered, so no input enters the
-worker before its time.
+it has a question to the worker; then all questions are put together, and all tests go on. That takes a fraction of the
+messages and turns. A test's next question is still sent when its last one has been answered.
 """
 
 import builtins
@@ -114,23 +113,18 @@ class _SideBySide:
                 self._go_on(waiting, greenlet(task), self.ask)
             while waiting:
                 answered, waiting = waiting, []
-                frames = [self.worker.exchange(question) for _task, question in answered]
-                for (task, question), frame in zip(answered, frames, strict=True):
-                    try:
-                        answer = self.worker.read(question, frame)
-                    except LearnerError as error:
-                        self._go_on(waiting, task, throw=error)
-                    else:
-                        self._go_on(waiting, task, answer)
+                answers = self.worker.request_all([question for _task, question in answered])
+                for (task, _question), answer in zip(answered, answers, strict=True):
+                    self._go_on(waiting, task, answer)
         finally:
             for task in [task for task, _question in waiting]:
                 task.throw(GreenletExit)
 
     @staticmethod
-    def _go_on(waiting: list, task: greenlet, *value: object, throw: LearnerError | None = None) -> None:
+    def _go_on(waiting: list, task: greenlet, value: object) -> None:
         """Let a task run to its next question, or to its end."""
         torch.set_grad_enabled(True)  # one setting for the whole thread
-        question = task.throw(throw) if throw is not None else task.switch(*value)
+        question = task.throw(value) if isinstance(value, LearnerError) else task.switch(value)
         if not task.dead:
             waiting.append((task, question))
 

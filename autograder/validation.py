@@ -6,11 +6,11 @@ only the tests differ: the visible checks stand in for the hidden ones. So a not
 
 import time
 
-from autograder.cells import Plan
 from autograder.grader import VISIBLE_SECONDS, Grader
 from autograder.results import ExerciseResult, SubmissionResult, TestResult
 from autograder.sandbox.client import RemoteStudent, WorkerLost
 from autograder.session import Session
+from autograder.visible import VisibleReport
 from utils.catalogue import Chapter, Exercise
 from utils.report import examine
 
@@ -50,7 +50,15 @@ class Validator(Grader):
             " ".join(d.sentence for d in report.diagnoses) or "Not started: the cell still raises NotImplementedError."
         )
 
-    def _explain(self, result: SubmissionResult, chapter: Chapter, plan: Plan, session: Session) -> None:
+    def _name_known_mistakes(
+        self, result: SubmissionResult, chapter: Chapter, session: Session
+    ) -> dict[str, VisibleReport]:
+        """The visible check has said it all."""
+        return {}
+
+    def _explain(
+        self, result: SubmissionResult, chapter: Chapter, session: Session, told: dict[str, VisibleReport]
+    ) -> None:
         """The visible check has said it all."""
 
 

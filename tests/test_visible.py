@@ -32,6 +32,14 @@ def test_other_sentences_are_cut_short() -> None:
     assert len(report.diagnoses[0].hint) == MAX_HINT
 
 
+def test_in_our_words_nothing_else_is_told() -> None:
+    report = read_report(EXERCISE, TOLD, in_our_words=True)
+    assert [each.title for each in report.diagnoses] == [MISTAKE.title]
+    assert report.line is None
+    both = TOLD | {"diagnoses": [*TOLD["diagnoses"], ["wrong_values", "half of the numbers are wrong", ""]]}
+    assert read_report(EXERCISE, both, in_our_words=True) is None
+
+
 @pytest.mark.parametrize("name", ["=cmd()", "<script>", "", "a" * 81, "two words"])
 def test_a_name_that_is_no_name_is_left_out(name: str) -> None:
     assert read_report(EXERCISE, TOLD | {"diagnoses": [[name, "title", "hint"]]}).diagnoses == []

@@ -75,7 +75,7 @@ class Student:
             "method": method,
             "args": map_leaves(note, list(args)),
             "kwargs": map_leaves(note, dict(kwargs)),
-            "shortcuts": self._shortcuts,
+            "shortcuts": list(self._shortcuts),  # a tuple would take longer to send
             "chapter": self._chapter,
         }
         reply = self._transport("call", fields)

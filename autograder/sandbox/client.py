@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from autograder.sandbox import wire
@@ -47,18 +49,36 @@ class WorkerHandle:
 
     def request(self, operation: str, fields: dict, seconds: float = 10) -> dict:
         """Ask for one operation; LearnerError where the learner's code raised, WorkerLost where no answer comes."""
-        question = Question(operation, fields, seconds)
-        return self.read(question, self.exchange(question))
+        reply = self._exchange(wire.pack({"operation": operation, "fields": fields}), seconds)
+        return _checked_reply(operation, fields, reply)
 
-    def exchange(self, question: "Question") -> wire.Frame:
-        """Send a question and receive the answer's bytes; WorkerLost where none come."""
-        until = time.monotonic() + question.seconds
+    def request_all(self, questions: Sequence["Question"]) -> list[dict | LearnerError]:
+        """Put questions together, which takes far less time than one by one; gives each one's answer, or the error it raised.
+
+        They are carried out in their order. WorkerLost where not all answers come in the time of the one that has most.
+        """
+        message = [{"operation": question.operation, "fields": question.fields} for question in questions]
+        try:
+            frame = wire.pack(message)
+        except wire.WireError:  # too much for one message
+            if len(questions) == 1:
+                raise
+            middle = len(questions) // 2
+            return self.request_all(questions[:middle]) + self.request_all(questions[middle:])
+        replies = self._exchange(frame, max(question.seconds for question in questions))
+        if not isinstance(replies, list) or len(replies) != len(questions):
+            raise _damaged()
+        return [_answer_or_error(question, reply) for question, reply in zip(questions, replies, strict=True)]
+
+    def _exchange(self, frame: bytes, seconds: float) -> Any:
+        """Send a message and receive what comes back; WorkerLost where nothing does that could be read."""
+        until = time.monotonic() + seconds
         if self.deadline is not None:
             until = min(until, self.deadline)
         line = _DeadlineSocket(self._sock, until)
         try:
-            line.sendall(question.frame)
-            return wire.receive_frame(line)
+            line.sendall(frame)
+            return wire.receive(line)
         except TimeoutError:
             raise WorkerLost("timeout", "the code did not finish in time") from None
         except (EOFError, ConnectionError, BrokenPipeError):
@@ -66,15 +86,7 @@ class WorkerHandle:
                 "error", "the code ended the process it ran in (sys.exit, a crash, or too much memory)"
             ) from None
         except wire.WireError as error:
-            raise _unreadable(error) from None
-
-    def read(self, question: "Question", frame: wire.Frame) -> dict:
-        """Give what an answer's bytes say; LearnerError where the learner's code raised, WorkerLost where they say nothing."""
-        try:
-            reply = wire.unpack(*frame)
-        except wire.WireError as error:
-            raise _unreadable(error) from None
-        return _checked_reply(question.operation, question.fields, reply)
+            raise WorkerLost("error", f"what the code returned can't be read: {error}") from None
 
     def close(self) -> None:
         """End the worker and everything it started."""
@@ -82,16 +94,13 @@ class WorkerHandle:
         self._warm.end(self._pid)
 
 
+@dataclass(frozen=True)
 class Question:
-    """What is asked of a worker: one operation, packed as it will be sent, and how long the answer may take."""
+    """What is asked of a worker: one operation, and how long the answer may take."""
 
-    def __init__(self, operation: str, fields: dict, seconds: float) -> None:
-        self.operation, self.fields, self.seconds = operation, fields, seconds
-        self.frame = wire.pack({"operation": operation, "fields": fields})
-
-
-def _unreadable(error: wire.WireError) -> WorkerLost:
-    return WorkerLost("error", f"what the code returned can't be read: {error}")
+    operation: str
+    fields: dict
+    seconds: float = 10
 
 
 class _DeadlineSocket:
@@ -113,6 +122,13 @@ class _DeadlineSocket:
     def recv_into(self, buffer: memoryview) -> int:
         self._arm()
         return self._sock.recv_into(buffer)
+
+
+def _answer_or_error(question: Question, reply: Any) -> dict | LearnerError:
+    try:
+        return _checked_reply(question.operation, question.fields, reply)
+    except LearnerError as error:
+        return error
 
 
 def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
@@ -139,7 +155,8 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         told = _a_list(value.get("errors"))
         if len(told) != len(fields["cells"]):
             raise damaged
-        return {"errors": [None if error is None else _error(error) for error in told]}
+        defined = [name for name in _a_list(value.get("defined")) if name in fields["names"]]
+        return {"errors": [None if error is None else _error(error) for error in told], "defined": defined}
     kind = {"backward": list, "has": bool}.get(operation, object)
     if not isinstance(value.get("value"), kind):
         raise damaged

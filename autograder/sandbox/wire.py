@@ -8,9 +8,11 @@ number, dtypes and shapes.
 
 import math
 import struct
+from functools import cache, partial
 from typing import Any, Protocol
 
 import msgpack
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,13 +47,22 @@ BY_NUMBER = tuple(DTYPES.values())  # in messages a dtype is its place in this l
 NUMBERS = {dtype: number for number, dtype in enumerate(BY_NUMBER)}
 OTHER_DTYPES = {"complex64": torch.complex64, "complex128": torch.complex128}  # may be named, not sent
 NAMED_DTYPES = DTYPES | OTHER_DTYPES
+# The same numbers for NumPy, which is quicker with what is small. It knows no bfloat16.
+IN_NUMPY = {
+    number: torch.empty(0, dtype=dtype).numpy().dtype
+    for number, dtype in enumerate(BY_NUMBER)
+    if dtype is not torch.bfloat16
+}
+NUMPY_NUMBERS = {dtype: number for number, dtype in IN_NUMPY.items()}
 
 # What MessagePack has no word for travels as one of its extension types.
 TENSOR, TUPLE, INTEGER, DTYPE, DEVICE, HELD, FOREIGN = range(1, 8)
 TENSOR_HEAD = struct.Struct(">BBB")  # dtype, number of dimensions, flags; then the sizes, then the order
+TRUTH = NUMBERS[torch.bool]
 ASKS_FOR_GRADIENTS, HAS_ORDER = 1, 2  # flags
 STARTS_A_TUPLE = msgpack.ExtType(TUPLE, b"")  # the first element of a list that was a tuple
 PLAIN = frozenset([type(None), bool, int, float, str, bytes, Tensor, Held, torch.dtype, torch.device])
+GAPS = [b"\0" * size for size in range(ALIGNMENT)]
 
 
 Frame = tuple[memoryview, bytearray]  # header and payload
@@ -74,6 +85,14 @@ class _Mark:
 
 
 _TUPLE_MARK, _INTEGER_MARK = _Mark(), _Mark()
+
+_extension = partial(tuple.__new__, msgpack.ExtType)  # its own way checks types, which takes longer than all the rest
+
+
+@cache
+def _sizes(dimensions: int) -> struct.Struct:
+    """Give the form of a tensor's sizes in a header."""
+    return struct.Struct(f">{dimensions}Q")
 
 
 class _Packing:
@@ -110,32 +129,31 @@ class _Packing:
         raise TypeError(f"a {type(value).__name__} can't cross to the other side")
 
     def _tensor(self, value: Tensor) -> msgpack.ExtType:
-        tensor = value.detach()
-        number = NUMBERS.get(tensor.dtype)
-        if number is None or not tensor.is_cpu or tensor.layout is not torch.strided:
-            # Only its description travels: enough for a test to say what is wrong with it.
-            name = str(tensor.dtype).removeprefix("torch.")
-            return msgpack.ExtType(FOREIGN, msgpack.packb([name, list(tensor.shape)]))
-        self.size += tensor.numel() * tensor.element_size()
+        try:
+            array = value.detach().numpy()
+            number = NUMPY_NUMBERS[array.dtype]
+        except (TypeError, RuntimeError, KeyError):  # what NumPy has no word for
+            tensor = value.detach()
+            if tensor.dtype not in NUMBERS or not tensor.is_cpu or tensor.layout is not torch.strided:
+                # Only its description travels: enough for a test to say what is wrong with it.
+                name = str(tensor.dtype).removeprefix("torch.")
+                return msgpack.ExtType(FOREIGN, msgpack.packb([name, list(tensor.shape)]))
+            number = NUMBERS[tensor.dtype]
+            array = (tensor.view(torch.int16) if tensor.dtype is torch.bfloat16 else tensor.resolve_neg()).numpy()
+        flags, order = ASKS_FOR_GRADIENTS if value.requires_grad else 0, b""
+        if not array.flags.c_contiguous:
+            # Such a tensor (a transpose, say) arrives as one: its dimensions travel by falling stride.
+            falling = sorted(range(array.ndim), key=lambda d: -array.strides[d])
+            array = array.transpose(falling)
+            flags, order = flags | HAS_ORDER, bytes(falling)
+        size = array.nbytes
+        gap = -size % ALIGNMENT
+        self.size += size + gap
         if self.size > MAX_PAYLOAD or len(self.parts) >= 2 * MAX_TENSORS:
             raise WireError("the result is too large to send")
-        flags, order = ASKS_FOR_GRADIENTS if value.requires_grad else 0, b""
-        if not tensor.is_contiguous():
-            # Such a tensor (a transpose, say) arrives as one: its dimensions travel by falling stride.
-            falling = sorted(range(tensor.dim()), key=lambda d: -tensor.stride(d))
-            tensor = tensor.permute(falling).contiguous()
-            flags, order = flags | HAS_ORDER, bytes(falling)
-        shape = tensor.shape
-        if tensor.dtype is torch.bfloat16:  # NumPy has no such numbers
-            tensor = tensor.view(torch.int16)
-        elif tensor.is_neg():
-            tensor = tensor.resolve_neg()
-        data = tensor.numpy().tobytes()
-        gap = -len(data) % ALIGNMENT
-        self.size += gap
-        self.parts += (data, b"\0" * gap)
-        head = TENSOR_HEAD.pack(number, len(shape), flags)
-        return msgpack.ExtType(TENSOR, head + struct.pack(f">{len(shape)}Q", *shape) + order)
+        self.parts += (array.tobytes(), GAPS[gap])
+        head = TENSOR_HEAD.pack(number, array.ndim, flags)
+        return _extension((TENSOR, head + _sizes(array.ndim).pack(*array.shape) + order))
 
 
 class _Unpacking:
@@ -176,7 +194,7 @@ class _Unpacking:
         self.count += 1
         if self.count > MAX_TENSORS or dimensions > MAX_DIMENSIONS:
             raise WireError("the message holds too many tensors, or dimensions")
-        shape = struct.unpack_from(f">{dimensions}Q", data, TENSOR_HEAD.size)
+        shape = _sizes(dimensions).unpack_from(data, TENSOR_HEAD.size)
         dtype, count = BY_NUMBER[number], math.prod(shape)
         start, size = self.start, count * dtype.itemsize
         self.start += size + -size % ALIGNMENT
@@ -184,8 +202,10 @@ class _Unpacking:
             raise WireError("the message holds less than it says")
         if not count:
             tensor = torch.empty(shape, dtype=dtype)
-        elif dtype is torch.bool:  # any byte may come, and only 0 and 1 are truth values
-            tensor = (torch.frombuffer(self.payload, dtype=torch.uint8, count=count, offset=start) != 0).view(shape)
+        elif number == TRUTH:  # any byte may come, and only 0 and 1 are truth values
+            tensor = torch.from_numpy(np.ndarray(shape, np.uint8, self.payload, start).astype(bool))
+        elif number in IN_NUMPY:
+            tensor = torch.from_numpy(np.ndarray(shape, IN_NUMPY[number], self.payload, start))
         else:
             tensor = torch.frombuffer(self.payload, dtype=dtype, count=count, offset=start).view(shape)
         if flags & HAS_ORDER:
@@ -216,13 +236,18 @@ def _finished(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise WireError("the message is nested too deeply")
     if kind is list:
-        mark = value[0] if value and type(value[0]) is _Mark else None
+        if PLAIN.issuperset(map(type, value)):
+            return value
+        mark = value[0] if type(value[0]) is _Mark else None
         if mark is _INTEGER_MARK:
             return value[1]
         items = [item if type(item) in PLAIN else _finished(item, depth + 1) for item in (value[1:] if mark else value)]
         return tuple(items) if mark else items
-    if kind is dict and all(type(key) in PLAIN for key in value):
-        return {key: item if type(item) in PLAIN else _finished(item, depth + 1) for key, item in value.items()}
+    if kind is dict and PLAIN.issuperset(map(type, value)):
+        for key, item in value.items():
+            if type(item) not in PLAIN:
+                value[key] = _finished(item, depth + 1)
+        return value
     raise WireError("the message holds something unknown")
 
 
@@ -236,7 +261,8 @@ def _check_keys(value: Any) -> None:
     elif not isinstance(value, (list, tuple)):
         return
     for item in value:
-        _check_keys(item)
+        if type(item) not in PLAIN:
+            _check_keys(item)
 
 
 def pack(message: Any) -> bytes:

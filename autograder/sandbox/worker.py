@@ -22,6 +22,7 @@ from utils.shortcuts import take_out
 from utils.student import LocalStudent
 
 ROOM_TO_WORK = 256 << 20  # bytes
+CANNOT_CROSS = (wire.WireError, TypeError, ValueError, RuntimeError)  # raised where a result can't be packed
 
 
 class NotebookShell:
@@ -51,8 +52,9 @@ class Worker:
             raise describe_exception(error, self.namespace) from None
         return {}
 
-    def cells(self, chapter: str, cells: list) -> dict:
-        """Run cells (name, source, right pieces to put in place after it); gives each one's error, or None.
+    def cells(self, chapter: str, cells: list, names: list) -> dict:
+        """Run cells (name, source, right pieces to put in place after it); gives each one's error or None, and which of these names
+        are defined then.
 
         `chapter` is the one that is graded: its exercises can't be taken ready-made.
         """
@@ -67,7 +69,7 @@ class Worker:
                 errors.append(as_plain(error))
             for piece, its_source in right_pieces:
                 self.replace(piece, its_source)
-        return {"errors": errors}
+        return {"errors": errors, "defined": [name for name in names if name in self.namespace]}
 
     def take_out(self, families: list, pieces: list) -> dict:
         """Let families of shortcuts fail from here on, for good, with pieces (name, source) that do without in their places.
@@ -174,10 +176,24 @@ def serve(sock: socket.socket) -> None:
             message = wire.receive(sock)
         except (EOFError, OSError):
             return
-        reply = worker.answer(message)
-        try:
-            frame = wire.pack(reply)
-        except (wire.WireError, TypeError, ValueError, RuntimeError) as error:
-            problem = LearnerError("TypeError", f"the result can't be read: {error}", ["TypeError"], None, None)
-            frame = wire.pack({"error": {**vars(problem), "cell": None}})
-        sock.sendall(frame)
+        if type(message) is list:
+            sock.sendall(frame_of_all([worker.answer(each) for each in message]))
+        else:
+            sock.sendall(frame_of(worker.answer(message)))
+
+
+def frame_of(reply: dict) -> bytes:
+    """Pack a reply; what can't be packed is the learner's error."""
+    try:
+        return wire.pack(reply)
+    except CANNOT_CROSS as error:
+        problem = LearnerError("TypeError", f"the result can't be read: {error}", ["TypeError"], None, None)
+        return wire.pack({"error": as_plain(problem)})
+
+
+def frame_of_all(replies: list[dict]) -> bytes:
+    """Pack replies; where one can't be packed, and where all are too much, each question has to be put by itself."""
+    try:
+        return wire.pack(replies)
+    except CANNOT_CROSS:
+        return wire.pack(None)

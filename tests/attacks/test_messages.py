@@ -136,7 +136,7 @@ CASES = {
     "forged-visible-check": Attack(
         "from autograder.sandbox.worker import Worker\n"
         "words = '<img src=x onerror=alert(1)> \\x1b[2J =cmd()'\n"
-        "Worker.examine = lambda *a: {'status': 'failed', 'properties': [True] * 99, 'diagnoses': [[words, words, words]] * 99, "
+        "Worker.examine = lambda *a, **k: {'status': 'failed', 'properties': [True] * 99, 'diagnoses': [[words, words, words]] * 99, "
         "'line': 10**9}",
         status=("failed",),
     ),

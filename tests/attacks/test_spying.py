@@ -1,9 +1,12 @@
 """Attacks that look for what is hidden: in memory, in /proc, in open files, in the environment, on the disk."""
 
 import pytest
-from harness import HALVES, Attack, Scene
+from harness import EXERCISE, HALVES, Attack, Scene
 
 from autograder.paths import ROOT
+from utils.probes import probes_of
+
+LINES = len(probes_of(EXERCISE)) + 1  # of a visible check's card, the one about shortcuts included
 
 LOOK = """
 def look(path):
@@ -106,6 +109,15 @@ CASES = {
         "    raise type(f'Seen {kept}', (Exception,), {})(f'seen {kept}')",
         status=("error",),
     ),
+    "inputs-carried-out-by-the-visible-check": Attack(
+        "from autograder.sandbox.worker import Worker\n"
+        "kept = []\n\ndef softmax(x, dim=-1):\n    kept.append(x.tolist())\n    return x\n\n"
+        "def words(*_, **__):\n    diagnosis = ['wrong_values', f'seen {kept}', f'seen {kept}']\n"
+        f"    return {{'status': 'failed', 'properties': [False] * {LINES}, 'diagnoses': [diagnosis], 'line': 1}}\n\n"
+        "Worker.examine = words",
+        "Seen []",  # from a worker in which nothing hidden has been
+        status=("failed",),
+    ),
 }
 
 
@@ -114,7 +126,6 @@ def test_nothing_hidden_is_seen(scene: Scene, case: str) -> None:
     attack = CASES[case]
     placed = Attack(attack.code.replace("FOLDER", str(scene.folder)), attack.says, status=attack.status)
     told = scene.attacked_by(placed)
-    if case == "inputs-carried-out":  # hidden inputs came, and the learner's words about them go no further
-        shown = str([test["message"] for test in told["tests"]])
-        assert "seen" not in shown.lower()
-        assert "[[" not in shown
+    if case.startswith("inputs-carried-out"):  # hidden inputs came, and the learner's words about them go no further
+        assert "seen" not in str([test["message"] for test in told["tests"]]).lower()
+        assert "seen [[" not in str(told).lower()
