@@ -123,7 +123,8 @@ class _SideBySide:
     @staticmethod
     def _go_on(waiting: list, task: greenlet, value: object) -> None:
         """Let a task run to its next question, or to its end."""
-        torch.set_grad_enabled(True)  # one setting for the whole thread
+        if not torch.is_grad_enabled():  # one setting for the whole thread
+            torch.set_grad_enabled(True)
         question = task.throw(value) if isinstance(value, LearnerError) else task.switch(value)
         if not task.dead:
             waiting.append((task, question))
@@ -137,5 +138,6 @@ class _SideBySide:
             return self.worker.request(operation, fields, seconds)
         learns = torch.is_grad_enabled()
         answer = self.hub.switch(Question(operation, fields, seconds))
-        torch.set_grad_enabled(learns)
+        if learns != torch.is_grad_enabled():
+            torch.set_grad_enabled(learns)
         return answer

@@ -56,14 +56,14 @@ def compared(found: Tensor, expected: Tensor, rtol: float, atol: float) -> bool 
         return None
     mine = (found.resolve_neg() if found.is_neg() else found).detach().numpy()
     right = expected.detach().numpy()
+    allowed = np.abs(right, dtype=np.float64)
+    allowed *= rtol
+    allowed += atol
     with np.errstate(invalid="ignore"):
         apart = np.abs(np.subtract(mine, right, dtype=np.float64))
-        allowed = np.abs(right, dtype=np.float64)
-        allowed *= rtol
-        allowed += atol
-        if (apart < allowed).all():
-            return True
-        return False if (apart > allowed).any() else None
+    if np.count_nonzero(apart < allowed) == apart.size:
+        return True
+    return False if np.count_nonzero(apart > allowed) else None
 
 
 def tolerance(expected: Tensor, probe: Probe) -> tuple[float, float]:

@@ -15,7 +15,8 @@ class Randomness:
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float64, std: float = 1.0) -> Tensor:
         """Draw normal numbers of mean 0."""
-        return (std * torch.randn(shape, generator=self._generator, dtype=torch.float64)).to(dtype)
+        drawn = torch.randn(shape, generator=self._generator, dtype=torch.float64)
+        return (drawn if std == 1.0 else std * drawn).to(dtype)
 
     def integer(self, low: int, high: int) -> int:
         """Draw one whole number from low to high, both included."""

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from autograder.sandbox import wire
 from autograder.sandbox.isolation import COURSE, Layers
 from utils.execution import LearnerError
@@ -150,7 +152,8 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         value["changed"] = [i for i in _a_list(value.get("changed")) if isinstance(i, int)][:100]
         value["left"] = [what for what in _a_list(value.get("left")) if what in ("requires_grad", "grad")][:2]
         # Names are shown to learners, so only those that we know: any other could carry hidden inputs out.
-        value["shortcuts"] = [name for name in _a_list(value.get("shortcuts")) if name in list(ALL_NAMES)][:20]
+        told = [name for name in _a_list(value.get("shortcuts")) if isinstance(name, str)]
+        value["shortcuts"] = [name for name in told if name in ALL_NAMES][:20]
     if operation == "cells":
         told = _a_list(value.get("errors"))
         if len(told) != len(fields["cells"]):
@@ -186,9 +189,7 @@ def _a_list(value: Any) -> list:
 
 
 def _count_tensors(tree: Any) -> int:
-    import torch
-
-    if isinstance(tree, torch.Tensor):
+    if isinstance(tree, Tensor):
         return 1
     if isinstance(tree, dict):
         return sum(map(_count_tensors, tree.values()))
