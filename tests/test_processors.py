@@ -28,7 +28,7 @@ def test_more_graders_than_processors_are_left_to_the_system() -> None:
 def test_a_worker_runs_where_its_grader_says(warm: WarmClient, chosen: set[int] | None) -> None:
     connection = warm.connect(chosen)
     worker = connection.worker()
-    worker.request("cells", {"chapter": "02", "cells": [("<cell 1>", WHERE, [])], "names": []})
+    worker.request("cells", {"chapter": "02", "cells": [("<cell 1>", WHERE, [])]})
     assert RemoteStudent(worker).where() == (sorted(chosen) if chosen else ALLOWED)
     worker.close()
     connection.close()

@@ -539,7 +539,7 @@ def test_what_a_notebook_imports_is_there_before_it_is_forked(worker: WorkerHand
     before = imported()
     plan = make_plan(parse(nbformat.writes(read_source(chapter)).encode()), chapter)
     cells = [(cell.name, cell.source, []) for cell in cells_to_run(plan)]
-    worker.request("cells", {"chapter": chapter.id, "cells": cells, "names": []})
+    worker.request("cells", {"chapter": chapter.id, "cells": cells})
     assert imported() - before == set()
 
 

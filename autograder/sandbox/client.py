@@ -158,7 +158,7 @@ def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
         told = _a_list(value.get("errors"))
         if len(told) != len(fields["cells"]):
             raise damaged
-        defined = [name for name in _a_list(value.get("defined")) if name in fields["names"]]
+        defined = [name for name in _a_list(value.get("defined")) if name in fields.get("names", ())]
         return {"errors": [None if error is None else _error(error) for error in told], "defined": defined}
     kind = {"backward": list, "has": bool}.get(operation, object)
     if not isinstance(value.get("value"), kind):

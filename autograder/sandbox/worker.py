@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import types
+from collections.abc import Sequence
 from typing import Any
 
 from autograder.sandbox import wire
@@ -52,7 +53,7 @@ class Worker:
             raise describe_exception(error, self.namespace) from None
         return {}
 
-    def cells(self, chapter: str, cells: list, names: list) -> dict:
+    def cells(self, chapter: str, cells: list, names: Sequence[str] = ()) -> dict:
         """Run cells (name, source, right pieces to put in place after it); gives each one's error or None, and which of these names
         are defined then.
 
