@@ -133,7 +133,7 @@ class Grader:
             if broken is not None and broken[0] != "raised":
                 result.status, result.message = broken[0], f"While the cell was run, {broken[1]}."
                 return result
-        except WorkerLost as lost:  # cells left a thread behind, or changed Python itself
+        except WorkerLost as lost:  # no worker could be started, or the notebook as a whole has had its time
             result.status, result.message = lost.status, f"Before its hidden tests ran, {lost}."
             return result
         if exercise.name not in session.defined:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from handing_in import batch, submission
 from hypothesis import settings
 from toy_assets import module_alone, toy_cache, toy_source
 from typer.testing import CliRunner
@@ -21,7 +22,13 @@ from autograder.sandbox import client
 from autograder.sandbox.client import WarmClient, WorkerHandle
 from autograder.submissions import parse
 
-__all__ = ["module_alone", "toy_cache", "toy_source"]  # fixtures that are defined in toy_assets.py
+__all__ = [
+    "batch",
+    "module_alone",
+    "submission",
+    "toy_cache",
+    "toy_source",
+]  # fixtures that are defined in files of their own
 
 # Tests run side by side: more threads in each would only stand in each other's way, in notebooks' kernels too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
