@@ -60,31 +60,33 @@ def with_course(submissions: list[Submission], jobs: int) -> tuple[Measured, flo
     return measured, start_up.seconds
 
 
-def side_by_side(count: int, stock: int, otter: int, jobs: tuple[int, ...]) -> Iterator[dict]:
-    """Give a row for each grader: what a notebook costs with it."""
+def side_by_side(count: int, stock: int, otter: int, jobs: tuple[int, ...], rounds: int) -> Iterator[dict]:
+    """Give a row for each grader: what a notebook costs with it. Numbers of jobs take turns, since a machine's speed changes."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         submissions = write_class(folder / "course", count)
         notebooks = [nbformat.read(submission.file, 4) for submission in submissions]
-        for number in jobs:
-            measured, start_up = with_course(submissions, number)
-            yield _row(f"course grade, {number} job{'s' * (number > 1)}", measured, count) | {"start-up s": start_up}
+        turns = [[with_course(submissions, number) for number in jobs] for _ in range(rounds)]
+        for number, costs in zip(jobs, zip(*turns, strict=True), strict=True):
+            row = _row(f"course grade, {number} job{'s' * (number > 1)}", [measured for measured, _ in costs], count)
+            yield row | {"start-up s": sum(start_up for _, start_up in costs) / rounds}
         if stock:
-            yield _row("stock nbgrader", stock_nbgrader.grade(notebooks[:stock], CHAPTER, folder / "stock"), stock)
+            yield _row("stock nbgrader", [stock_nbgrader.grade(notebooks[:stock], CHAPTER, folder / "stock")], stock)
         if otter:
             otter_grader.prepare()
-            yield _row("otter run", otter_grader.grade(notebooks[:otter], CHAPTER, folder / "otter"), otter)
-        yield _row(ALONE, hidden_tests_alone.grade(submissions), count)
+            yield _row("otter run", [otter_grader.grade(notebooks[:otter], CHAPTER, folder / "otter")], otter)
+        yield _row(ALONE, [hidden_tests_alone.grade(submissions)], count)
 
 
-def _row(name: str, measured: Measured, count: int) -> dict:
+def _row(name: str, rounds: list[Measured], count: int) -> dict:
+    seconds = sum(measured.seconds for measured in rounds) / len(rounds)
     return {
         "grader": name,
         "notebooks": count,
-        "a second": count / measured.seconds,
-        "s each": measured.seconds / count,
-        "processor s each": measured.processor_seconds / count,
-        "peak MiB": measured.peak_bytes / MIB,
+        "a second": count / seconds,
+        "s each": seconds / count,
+        "processor s each": sum(measured.processor_seconds for measured in rounds) / len(rounds) / count,
+        "peak MiB": max(measured.peak_bytes for measured in rounds) / MIB,
     }
 
 
@@ -103,7 +105,7 @@ def growth(counts: list[int], jobs: tuple[int, ...]) -> Iterator[dict]:
                 written = json.loads((out / "results.json").read_text(encoding="utf-8"))["submissions"]
                 if len(written) != count or any(one["error"] for one in written):
                     raise RuntimeError(f"not all of {count} submissions were graded")
-                yield _row(f"course grade, {number} job{'s' * (number > 1)}", measured, count)
+                yield _row(f"course grade, {number} job{'s' * (number > 1)}", [measured], count)
 
 
 def show(rows: Iterator[dict]) -> list[dict]:
@@ -142,6 +144,7 @@ def main() -> None:
     parser.add_argument("--stock", type=int, default=None, help="how many of them stock nbgrader grades (all)")
     parser.add_argument("--otter", type=int, default=None, help="how many of them otter grades (all)")
     parser.add_argument("--growth", type=int, nargs="+", help="sizes of classes: measure growth instead")
+    parser.add_argument("--rounds", type=int, default=3, help="how often `course grade` grades them all (3)")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2], help="numbers of jobs (1 2)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
@@ -152,7 +155,7 @@ def main() -> None:
         rows = show(growth(arguments.growth, jobs))
     else:
         stock, otter = (arguments.count if n is None else n for n in (arguments.stock, arguments.otter))
-        rows = show(side_by_side(arguments.count, stock, otter, jobs))
+        rows = show(side_by_side(arguments.count, stock, otter, jobs, arguments.rounds))
         say_ratios(rows)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -41,10 +41,9 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
         return function(tree)
     if isinstance(tree, dict):
         return {key: map_leaves(function, value) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [map_leaves(function, value) for value in tree]
-    if isinstance(tree, tuple):
-        return tuple(map_leaves(function, value) for value in tree)
+    if isinstance(tree, (list, tuple)):
+        mapped = [function(leaf) if type(leaf) is Tensor else map_leaves(function, leaf) for leaf in tree]
+        return mapped if isinstance(tree, list) else tuple(mapped)
     return function(tree)
 
 
@@ -136,11 +135,15 @@ class Executor:
                 found = watch.found
             else:
                 result, found = function(*args, **kwargs), []
-        changed = [i for i, (now, was) in enumerate(zip(inputs, originals, strict=True)) if not _same(now, was)]
+        changed: list[int] = []
+        asking = carrying = False
+        for i, (now, was) in enumerate(zip(inputs, originals, strict=True)):
+            if not _same(now, was):
+                changed.append(i)
+            asking = asking or (now.requires_grad and not was.requires_grad)
+            carrying = carrying or (now.is_leaf and now.grad is not None)
         if lists and map_leaves(id, lists) != members:
             changed.append(len(inputs))  # a list or dict that it was given lost, gained or swapped something
-        asking = any(now.requires_grad and not was.requires_grad for now, was in zip(inputs, originals, strict=True))
-        carrying = any(now.is_leaf and now.grad is not None for now in inputs)
         left = ["requires_grad"] * asking + ["grad"] * carrying
         return {**self._outgoing(result, inputs), "changed": changed, "left": left, "shortcuts": found}
 

@@ -199,7 +199,7 @@ class ShortcutWatch(TorchFunctionMode):
     def __enter__(self) -> "ShortcutWatch":
         global _listening
         _listening = self
-        if self.classes:
+        if self.classes and not _kernels_tell:
             self._hook = register_module_forward_pre_hook(self._before_forward)
         return self if _kernels_tell else super().__enter__()  # a mode costs a call for every operation
 
@@ -219,10 +219,18 @@ def _hear(name: str) -> None:
         _listening.hear(name)
 
 
+def _before_any_forward(module: nn.Module, inputs: Any) -> None:
+    if _listening is not None:
+        _listening._before_forward(module, inputs)
+
+
 def listen_below_python() -> int:
     """Let PyTorch's kernels tell the watch of the moment what runs, in this process for good; gives their number."""
     global _kernels_tell
     _kernels_tell = True
+    register_module_forward_pre_hook(
+        _before_any_forward
+    )  # once: for each watch it would take as long as a small softmax
     every_name = frozenset().union(*FUNCTIONS.values())
     for holder, name, told in _without_kernel(frozenset(MODULES), every_name):
         _put(holder, name, _told(_get(holder, name), told))
