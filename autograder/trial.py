@@ -125,7 +125,7 @@ class _SideBySide:
         """Let a task run to its next question, or to its end."""
         if not torch.is_grad_enabled():  # one setting for the whole thread
             torch.set_grad_enabled(True)
-        question = task.throw(value) if isinstance(value, LearnerError) else task.switch(value)
+        question = task.throw(value) if isinstance(value, Exception) else task.switch(value)
         if not task.dead:
             waiting.append((task, question))
 

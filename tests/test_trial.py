@@ -120,6 +120,49 @@ def test_a_lost_worker_leaves_nothing_behind(worker: WorkerHandle) -> None:
     assert not trial.errors
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [object(), 2**2000, {(1, 2): 3}, torch.zeros(9 << 20, dtype=torch.float64)],
+    ids=["an object", "a very large number", "a tuple as a key", "72 MB"],
+)
+def test_a_question_that_cannot_be_sent_costs_its_test_only(worker: WorkerHandle, odd: object) -> None:
+    prepared(worker, "def softmax(x): return 1")
+    trial = trial_of(
+        lambda student, _: student.softmax(7),
+        lambda student, _: student.softmax(odd),
+        lambda student, _: student.softmax(8),
+    )
+    assert trial.side_by_side(worker)
+    assert [result.passed for result in trial.results.values()] == [True, False, True]
+
+
+def test_questions_that_are_too_much_together_are_put_apart(worker: WorkerHandle) -> None:
+    prepared(worker, "def softmax(x): return x.sum()")
+    large = torch.ones(3 << 20, dtype=torch.float64)  # 24 MiB
+
+    def asks(student: Student, _: Randomness) -> None:
+        expect(student.softmax(large) == 3 << 20, "another sum")
+
+    trial = trial_of(*[asks] * 4)
+    assert trial.side_by_side(worker)
+    assert all(result.passed for result in trial.results.values())
+
+
+RETURNS_MUCH = """
+import torch
+
+def softmax(x):
+    return torch.zeros(5 << 20, dtype=torch.float64) if x else 1
+"""
+
+
+def test_answers_that_are_too_much_together_are_asked_for_one_by_one(worker: WorkerHandle) -> None:
+    trial = trial_of(*[lambda student, _: student.softmax(True)] * 3)
+    assert not trial.side_by_side(prepared(worker, RETURNS_MUCH))  # 120 MiB in one message
+    assert trial.one_by_one(worker) is None
+    assert all(result.passed for result in trial.results.values())
+
+
 def test_after_a_seed_nobody_else_draws(worker: WorkerHandle) -> None:
     prepared(worker, "import torch\n\ndef softmax():\n    return torch.rand(())")
 

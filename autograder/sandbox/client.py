@@ -54,17 +54,18 @@ class WorkerHandle:
         reply = self._exchange(wire.pack({"operation": operation, "fields": fields}), seconds)
         return _checked_reply(operation, fields, reply)
 
-    def request_all(self, questions: Sequence["Question"]) -> list[dict | LearnerError]:
+    def request_all(self, questions: Sequence["Question"]) -> list[dict | Exception]:
         """Put questions together, which takes far less time than one by one; gives each one's answer, or the error it raised.
 
-        They are carried out in their order. WorkerLost where not all answers come in the time of the one that has most.
+        They are carried out in their order. WorkerLost where not all answers come in the time of the one that has most. A
+        question that can't be sent gives the error that says so, and the others are put all the same.
         """
         message = [{"operation": question.operation, "fields": question.fields} for question in questions]
         try:
             frame = wire.pack(message)
-        except wire.WireError:  # too much for one message
+        except wire.CANNOT_CROSS as error:  # one of them, or all together
             if len(questions) == 1:
-                raise
+                return [error]
             middle = len(questions) // 2
             return self.request_all(questions[:middle]) + self.request_all(questions[middle:])
         replies = self._exchange(frame, max(question.seconds for question in questions))

@@ -72,6 +72,9 @@ class WireError(Exception):
     """The other side sent something that isn't a message, or one that is too large or too deep."""
 
 
+CANNOT_CROSS = (WireError, TypeError, ValueError, RuntimeError)  # raised where a message can't be packed
+
+
 class Socket(Protocol):
     """The part of a socket that frames need."""
 

@@ -23,7 +23,6 @@ from utils.shortcuts import take_out
 from utils.student import LocalStudent
 
 ROOM_TO_WORK = 256 << 20  # bytes
-CANNOT_CROSS = (wire.WireError, TypeError, ValueError, RuntimeError)  # raised where a result can't be packed
 
 
 class NotebookShell:
@@ -187,7 +186,7 @@ def frame_of(reply: dict) -> bytes:
     """Pack a reply; what can't be packed is the learner's error."""
     try:
         return wire.pack(reply)
-    except CANNOT_CROSS as error:
+    except wire.CANNOT_CROSS as error:
         problem = LearnerError("TypeError", f"the result can't be read: {error}", ["TypeError"], None, None)
         return wire.pack({"error": as_plain(problem)})
 
@@ -196,5 +195,5 @@ def frame_of_all(replies: list[dict]) -> bytes:
     """Pack replies; where one can't be packed, and where all are too much, each question has to be put by itself."""
     try:
         return wire.pack(replies)
-    except CANNOT_CROSS:
+    except wire.CANNOT_CROSS:
         return wire.pack(None)
