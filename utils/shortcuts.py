@@ -228,9 +228,8 @@ def listen_below_python() -> int:
     """Let PyTorch's kernels tell the watch of the moment what runs, in this process for good; gives their number."""
     global _kernels_tell
     _kernels_tell = True
-    register_module_forward_pre_hook(
-        _before_any_forward
-    )  # once: for each watch it would take as long as a small softmax
+    # Once: for each watch it would take as long as a small softmax. It gives the better-known name; kernels hear the call without it.
+    register_module_forward_pre_hook(_before_any_forward)
     every_name = frozenset().union(*FUNCTIONS.values())
     for holder, name, told in _without_kernel(frozenset(MODULES), every_name):
         _put(holder, name, _told(_get(holder, name), told))

@@ -51,8 +51,8 @@ class WorkerHandle:
 
     def request(self, operation: str, fields: dict, seconds: float = 10) -> dict:
         """Ask for one operation; LearnerError where the learner's code raised, WorkerLost where no answer comes."""
-        reply = self._exchange(wire.pack({"operation": operation, "fields": fields}), seconds)
-        return _checked_reply(operation, fields, reply)
+        question = Question(operation, fields, seconds)
+        return _checked_reply(question, self._exchange(wire.pack(question.message), seconds))
 
     def request_all(self, questions: Sequence["Question"]) -> list[dict | Exception]:
         """Put questions together, which takes far less time than one by one; gives each one's answer, or the error it raised.
@@ -60,9 +60,8 @@ class WorkerHandle:
         They are carried out in their order. WorkerLost where not all answers come in the time of the one that has most. A
         question that can't be sent gives the error that says so, and the others are put all the same.
         """
-        message = [{"operation": question.operation, "fields": question.fields} for question in questions]
         try:
-            frame = wire.pack(message)
+            frame = wire.pack([question.message for question in questions])
         except wire.CANNOT_CROSS as error:  # one of them, or all together
             if len(questions) == 1:
                 return [error]
@@ -105,6 +104,11 @@ class Question:
     fields: dict
     seconds: float = 10
 
+    @property
+    def message(self) -> dict:
+        """What is sent."""
+        return {"operation": self.operation, "fields": self.fields}
+
 
 class _DeadlineSocket:
     """A socket whose reads and writes all have to end by one moment."""
@@ -129,13 +133,14 @@ class _DeadlineSocket:
 
 def _answer_or_error(question: Question, reply: Any) -> dict | LearnerError:
     try:
-        return _checked_reply(question.operation, question.fields, reply)
+        return _checked_reply(question, reply)
     except LearnerError as error:
         return error
 
 
-def _checked_reply(operation: str, fields: dict, reply: Any) -> dict:
+def _checked_reply(question: Question, reply: Any) -> dict:
     """Accept a reply only if it has the form that its request asks for; nothing else about it is trusted."""
+    operation, fields = question.operation, question.fields
     damaged = _damaged()
     if not isinstance(reply, dict):
         raise damaged
