@@ -129,6 +129,19 @@ CASES = {
         says=HIDES,
         status=("forbidden",),
     ),
+    "patch-watch-through-its-hook": Attack(
+        "import torch.nn.modules.module as modules\n"
+        f"{SWITCH_OFF}for hook in modules._global_forward_pre_hooks.values():\n"
+        f"    switch_off(getattr(hook, '__glo' + 'bals__'))\n\n{SOFTMAX_OF_PYTORCH}",
+        says=HIDES,
+        status=("forbidden",),
+    ),
+    "hooks-taken-away": Attack(
+        "import torch.nn.modules.module as modules\nmodules._global_forward_pre_hooks.clear()\n\n"
+        "def softmax(x, dim=-1):\n    return torch.nn.Softmax(dim)(x)",
+        says="calls softmax",
+        status=("forbidden",),
+    ),
     "patch-watch-through-the-worker": Attack(
         "from autograder.sandbox import worker\n"
         f"{SWITCH_OFF}switch_off(getattr(worker.take_out, '__glo' + 'bals__'))\n\n{SOFTMAX_OF_PYTORCH}",

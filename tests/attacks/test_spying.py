@@ -62,7 +62,7 @@ CASES = {
     ),
     "proc-others": Attack(
         "tell([name for name in os.listdir('/proc') if name.isdigit()], attempt(lambda: os.listdir('/proc/2'), "
-        "lambda: os.listdir('/proc/1/root/etc')))",
+        "lambda: os.listdir(os.path.join('/proc/1/root', 'etc'))))",
         "told (['1'], ['ENOENT', ['ld.so.cache']])",
     ),
     "proc-fds": Attack(
